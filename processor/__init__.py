@@ -1,0 +1,1 @@
+"""bytes → decode → evolve(state, event) → evaluate(state) → diff(before, after) → publish"""

@@ -1,0 +1,79 @@
+"""The settings, read from the environment; each name in upper case is the variable's."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from processor import record
+
+LOGICAL_TOPICS = (
+    record.RUNS,
+    record.SIGNALS,
+    record.COMMIT_EVENTS,
+    record.ACCEPTANCE,
+    record.CHANGED,
+    record.REVERSED,
+    record.DEAD_LETTERS,
+)
+TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,200}$")]
+
+
+class Settings(BaseSettings):
+    """What can be set. A value that cannot be read is refused at start, with its name."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    kafka_bootstrap_servers: Annotated[str, Field(min_length=1)] = Field(
+        "localhost:9092", description="Brokers to connect to first: `host:port`, several separated by commas."
+    )
+    application_id: TopicName = Field(
+        "ocp-acceptance",
+        description="Names the consumer group, the transactional ids and the internal topics. Another id begins anew.",
+    )
+    topic_prefix: Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{0,100}$")] = Field(
+        "", description="Put in front of every public topic's name that is not overridden below."
+    )
+    topic_runs: TopicName | None = Field(None, description="Name of the `runs` topic.")
+    topic_signals: TopicName | None = Field(None, description="Name of the `signals` topic.")
+    topic_commit_events: TopicName | None = Field(None, description="Name of the `commit-events` topic.")
+    topic_acceptance: TopicName | None = Field(None, description="Name of the `acceptance` topic.")
+    topic_acceptance_changed: TopicName | None = Field(None, description="Name of the `acceptance-changed` topic.")
+    topic_acceptance_reversed: TopicName | None = Field(None, description="Name of the `acceptance-reversed` topic.")
+    topic_acceptance_dead_letters: TopicName | None = Field(
+        None, description="Name of the `acceptance-dead-letters` topic."
+    )
+    partitions: Annotated[int, Field(ge=1)] = Field(
+        4, description="Partitions of the topics that `acceptance topics apply` creates. Later it cannot be changed."
+    )
+    replication_factor: Annotated[int, Field(ge=1)] = Field(
+        1, description="Replicas of the topics that `acceptance topics apply` creates; 3 in production."
+    )
+    max_signals_per_run: Annotated[int, Field(ge=1)] = Field(
+        1_000, description="Signals a run may hold; then superseded ones give way."
+    )
+    max_row_bytes: Annotated[int, Field(ge=1_000, le=900_000)] = Field(
+        900_000, description="Bytes the state of one run may take; then superseded signals give way."
+    )
+    max_record_bytes: Annotated[int, Field(ge=1_000)] = Field(
+        1_048_576, description="Largest value of an input record, in bytes; a larger one is dead-lettered as `too_large`."
+    )
+    batch_max_records: Annotated[int, Field(ge=1)] = Field(
+        5_000, description="Most input records in one transaction."
+    )
+    batch_max_bytes: Annotated[int, Field(ge=100_000)] = Field(
+        8_388_608, description="Bytes of output after which a transaction takes no more input."
+    )
+    session_timeout_seconds: Annotated[int, Field(ge=1)] = Field(
+        6, description="Seconds without a heartbeat after which a worker's partitions go to the others."
+    )
+    transaction_timeout_seconds: Annotated[int, Field(ge=1)] = Field(
+        15, description="Seconds after which the broker ends a worker's open transaction."
+    )
+
+    def topic(self, logical: str) -> str:
+        """What the topic of this logical name is called on the broker."""
+        if logical in LOGICAL_TOPICS:
+            named: str | None = getattr(self, "topic_" + logical.replace("-", "_"))
+            return named or self.topic_prefix + logical
+        return f"{self.application_id}-{logical}"  # internal
