@@ -43,10 +43,10 @@ class Settings(BaseSettings):
     topic_acceptance_dead_letters: TopicName | None = Field(
         None, description="Name of the `acceptance-dead-letters` topic."
     )
-    partitions: Annotated[int, Field(ge=1)] = Field(
+    topic_partitions: Annotated[int, Field(ge=1)] = Field(
         4, description="Partitions of the topics that `acceptance topics apply` creates. Later it cannot be changed."
     )
-    replication_factor: Annotated[int, Field(ge=1)] = Field(
+    topic_replication_factor: Annotated[int, Field(ge=1)] = Field(
         1, description="Replicas of the topics that `acceptance topics apply` creates; 3 in production."
     )
     max_signals_per_run: Annotated[int, Field(ge=1)] = Field(
