@@ -96,5 +96,6 @@ async def _reach(starting: Coroutine[Any, Any, None], settings: Settings) -> Non
     except (KafkaConnectionError, OSError) as error:
         raise Failure(
             os.EX_UNAVAILABLE,
-            f"no broker answers at {settings.kafka_bootstrap_servers}. Is it running? Is KAFKA_BOOTSTRAP_SERVERS it?",
+            f"no broker answers at {settings.kafka_bootstrap_servers}. "
+            "Is it running, and is KAFKA_BOOTSTRAP_SERVERS right?",
         ) from error
