@@ -67,6 +67,9 @@ class Settings(BaseSettings):
     session_timeout_seconds: Annotated[int, Field(ge=1)] = Field(
         6, description="Seconds without a heartbeat after which a worker's partitions go to the others."
     )
+    rebalance_timeout_seconds: Annotated[int, Field(ge=2)] = Field(
+        10, description="Seconds that workers have to let go of their partitions when they are shared out anew."
+    )
     transaction_timeout_seconds: Annotated[int, Field(ge=1)] = Field(
         15, description="Seconds after which the broker ends a worker's open transaction."
     )

@@ -1,0 +1,168 @@
+"""The worker: the topology as a Faust app, its configuration, and how it runs and stops.
+
+Law: a worker that is told to stop leaves the group and is gone within 10 seconds.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import AsyncIterable, Mapping, Sequence
+from typing import Any
+
+import faust
+
+from processor.engine.assignment import Assignment
+from processor.engine.exits import FAUST_LOG, die, die_of
+from processor.engine.fetch import Transport
+from processor.engine.intake import Intake
+from processor.engine.placing import Placing
+from processor.engine.recovery import PlacingTables
+from processor.engine.topology import partition_counts
+from processor.record import Pipeline
+from processor.settings import Settings
+
+log = logging.getLogger(__name__)
+
+STOP_SECONDS = 9.0
+REVOKE_SHARE = 0.8  # of the rebalance time-out, for the transactions in flight
+PLAIN_REBALANCE_SECONDS = 5.0  # the embedded broker lets the first member wait half of it
+MAX_FETCH_BYTES = 4_194_304  # of a partition at a time; internal records have up to 2 MiB
+CHUNK_QUEUE = 4_096  # chunks an agent's queue may hold; `Intake` keeps it far below
+START_SECONDS = 30
+
+
+class EngineTable(faust.Table):  # type: ignore[misc] # Faust has no types here
+    """Declares a changelog, so that the assignor gives it out with the inputs. The rows are elsewhere."""
+
+    logger = FAUST_LOG
+
+    def on_key_set(self, key: object, value: object) -> None:
+        """Nothing: the publisher writes the changelog."""
+
+    def on_key_del(self, key: object) -> None:
+        """Nothing: the publisher writes the changelog."""
+
+
+def configured_app(settings: Settings, tables: type[PlacingTables], rebalance_seconds: float) -> faust.App:
+    """A Faust app with nothing in it."""
+    servers = settings.kafka_bootstrap_servers.split(",")
+    return faust.App(
+        settings.application_id,
+        broker=[f"kafka://{server.strip()}" for server in servers],
+        store="memory://",
+        web_enabled=False,
+        topic_disable_leader=True,
+        topic_allow_declare=False,  # `acceptance topics apply` makes them
+        table_standby_replicas=0,
+        stream_buffer_maxsize=CHUNK_QUEUE,
+        stream_wait_empty=False,  # it waits without limit; `Assignment.revoke` waits with one
+        worker_redirect_stdouts=False,
+        broker_session_timeout=settings.session_timeout_seconds,
+        broker_heartbeat_interval=settings.session_timeout_seconds / 6,
+        broker_rebalance_timeout=rebalance_seconds,
+        broker_commit_interval=60.0,
+        consumer_auto_offset_reset="none",
+        consumer_max_fetch_size=MAX_FETCH_BYTES,
+        TableManager=tables,
+    )
+
+
+def add_pipeline(
+    app: faust.App, settings: Settings, pipeline: Pipeline, counts: Mapping[str, int], assignment: Assignment
+) -> None:
+    """The topology: chunks of the pipeline's inputs to their partitions, and its changelog beside them."""
+    count = counts[pipeline.inputs[0]]
+    names = [settings.topic(topic) for topic in pipeline.inputs]
+    inputs = app.topic(*names, key_serializer="raw", value_serializer="raw", partitions=count, acks=False)
+    # Faust names its changelog `<application id>-<table>-changelog`, as `topology.changelog` does
+    app.tables.add(EngineTable(app, name=pipeline.name, partitions=count, key_type=bytes, value_type=bytes))
+
+    async def distribute(stream: faust.StreamT[Any]) -> AsyncIterable[None]:
+        async for event in stream.noack().events():
+            try:
+                assignment.take(event.value)
+            except Exception as error:  # noqa: BLE001 - Faust would take the chunk for done and go on
+                die_of(error, f"distributing {pipeline.name}")
+        yield
+
+    app.agent(inputs, name=f"distribute-{pipeline.name}")(distribute)
+
+
+def build(
+    settings: Settings, pipelines: Sequence[Pipeline], counts: Mapping[str, int], transactions: bool
+) -> faust.App:
+    """The whole app, wired; it does nothing yet."""
+    rebalance_seconds = settings.rebalance_timeout_seconds if transactions else PLAIN_REBALANCE_SECONDS
+    intake = Intake()
+    tallies: dict[str, Counter[str]] = {pipeline.name: Counter() for pipeline in pipelines}
+    placing = Placing(settings, pipelines, counts, intake, transactions, tallies)
+    assignment = Assignment(intake, placing, REVOKE_SHARE * rebalance_seconds)
+    tables = type("Tables", (PlacingTables,), {"assignment": assignment})
+    app = configured_app(settings, tables, rebalance_seconds)
+    app.transport = Transport(app, intake)
+    for pipeline in pipelines:
+        add_pipeline(app, settings, pipeline, counts, assignment)
+
+    @app.on_partitions_revoked.connect  # type: ignore[untyped-decorator]
+    async def revoked(_app: faust.App, _revoked: object, **_: object) -> None:
+        await assignment.revoke()
+
+    app.assignment = assignment
+    return app
+
+
+class Worker(faust.Worker):  # type: ignore[misc] # Faust has no types here
+    """Faust's worker, with a stop that has a limit."""
+
+    logger = FAUST_LOG
+
+    leaving: asyncio.Future[None] | None = None
+
+    def install_signal_handlers(self) -> None:
+        """SIGTERM and SIGINT: end well, and within the limit."""
+        for which in (signal.SIGTERM, signal.SIGINT):
+            self.loop.add_signal_handler(which, self.on_stop_signal, which)
+
+    def on_stop_signal(self, which: signal.Signals) -> None:
+        """Let the transactions in flight end, then leave."""
+        if self.leaving is not None:
+            return  # it is under way
+        log.info("%s: leaving", which.name)
+        limit = threading.Timer(STOP_SECONDS, die, (f"did not stop within {STOP_SECONDS:g} s", os.EX_SOFTWARE))
+        limit.daemon = True
+        limit.start()
+        self.leaving = asyncio.ensure_future(self.leave())
+
+    async def leave(self) -> None:
+        """Stop taking in, end what is begun, leave the group."""
+        await self.app.assignment.revoke()
+        await self.app.consumer.stop()
+        logging.shutdown()
+        os._exit(os.EX_OK)
+
+
+def run(settings: Settings, pipelines: Sequence[Pipeline], *, transactions: bool = True) -> int:
+    """Serve until told to stop. Returns the exit code, or ends the process with one of sysexits and a sentence."""
+    log.info("starting %s on %s", settings.application_id, settings.kafka_bootstrap_servers)
+    try:
+        counts = asyncio.run(checked_counts(settings, pipelines))
+    except Exception as error:  # noqa: BLE001 - each kind has its code
+        die_of(error, f"asking {settings.kafka_bootstrap_servers} for its topics")
+    app = build(settings, pipelines, counts, transactions)
+    worker = Worker(app, override_logging=False, quiet=True, loglevel="WARNING")
+    worker.spinner = None
+    try:
+        worker.execute_from_commandline()
+    except SystemExit as end:
+        if end.code:
+            die("the worker ended by itself; what went wrong is above", os.EX_SOFTWARE)
+    return os.EX_OK
+
+
+async def checked_counts(settings: Settings, pipelines: Sequence[Pipeline]) -> dict[str, int]:
+    """The topics' partition counts, asked for with a limit."""
+    async with asyncio.timeout(START_SECONDS):
+        return await partition_counts(settings, pipelines)
