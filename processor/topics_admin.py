@@ -58,21 +58,26 @@ class TopicPlan:
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
-    """A topic as it should be, beside what is on the broker."""
-
-    plan: TopicPlan
-    exists: bool
-    differences: Sequence[str]  # sentences; empty for a topic that is missing
-
-
-@dataclasses.dataclass(frozen=True)
 class Found:
     """A topic as it is. `config` is empty when the broker does not tell."""
 
     partitions: int
     replicas: int
     config: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A topic as it should be, beside what is on the broker."""
+
+    plan: TopicPlan
+    found: Found | None
+    differences: Sequence[str]  # sentences; empty for a topic that is missing
+
+    @property
+    def exists(self) -> bool:
+        """Whether the broker has it."""
+        return self.found is not None
 
 
 def plan(settings: Settings) -> list[TopicPlan]:
@@ -99,7 +104,7 @@ def compare(plans: Sequence[TopicPlan], found: Mapping[str, Found]) -> list[Find
         if first is not None:
             topic = dataclasses.replace(topic, partitions=found[first].partitions)
         there = found.get(topic.name)
-        findings.append(Finding(topic, there is not None, [] if there is None else _differences(topic, there, first)))
+        findings.append(Finding(topic, there, [] if there is None else _differences(topic, there, first)))
     return findings
 
 
