@@ -6,6 +6,7 @@ Law: records of one partition are there in the file's order; a key goes where Ja
 import argparse
 import asyncio
 import os
+import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
@@ -13,12 +14,12 @@ from contextlib import AbstractAsyncContextManager
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-from processor import broker, record, topics_admin
+from processor import broker, topics_admin
 from processor.lines import BadLine, Line, decode_line, read
 from processor.partitioner import partition_of
+from processor.replay import INPUTS
 from processor.settings import Settings
 
-INPUTS = (record.RUNS, record.SIGNALS, record.COMMIT_EVENTS)
 LARGEST_REQUEST_BYTES = 2_097_152  # what the topics take
 UNACKNOWLEDGED_RECORDS = 10_000  # more than that are not held in memory
 LINGER_MS = 5
@@ -30,13 +31,15 @@ def lines_of(path: str) -> Iterator[Numbered]:
     """Each line that is to go to an input topic, with its number. Raises `Failure` on the first that is none."""
     try:
         for number, raw in enumerate(read(path), 1):
+            if not raw.strip():
+                continue
             line = decode_line(raw, number)
             if line.topic not in INPUTS:
                 raise BadLine(number, f"the topic {line.topic!r} is none of {', '.join(INPUTS)}")
             yield number, line
     except BadLine as bad:
         raise broker.Failure(os.EX_DATAERR, f"{path}: {bad}. The lines before it are on the broker") from bad
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise broker.Failure(os.EX_NOINPUT, f"{path} cannot be read: {error}") from error
 
 
