@@ -46,10 +46,20 @@ class EngineTable(faust.Table):  # type: ignore[misc] # Faust has no types here
         """Nothing: the publisher writes the changelog."""
 
 
-def configured_app(settings: Settings, tables: type[PlacingTables], rebalance_seconds: float) -> faust.App:
-    """A Faust app with nothing in it."""
+class App(faust.App):  # type: ignore[misc] # Faust has no types here
+    """Faust's app, with the partitions it owns."""
+
+    logger = FAUST_LOG
+    assignment: Assignment
+
+    def _create_directories(self) -> None:
+        """None: nothing is kept on disk."""
+
+
+def configured_app(settings: Settings, tables: type[PlacingTables], rebalance_seconds: float) -> App:
+    """An app with nothing in it."""
     servers = settings.kafka_bootstrap_servers.split(",")
-    return faust.App(
+    return App(
         settings.application_id,
         broker=[f"kafka://{server.strip()}" for server in servers],
         store="memory://",
@@ -71,7 +81,7 @@ def configured_app(settings: Settings, tables: type[PlacingTables], rebalance_se
 
 
 def add_pipeline(
-    app: faust.App, settings: Settings, pipeline: Pipeline, counts: Mapping[str, int], assignment: Assignment
+    app: App, settings: Settings, pipeline: Pipeline, counts: Mapping[str, int], assignment: Assignment
 ) -> None:
     """The topology: chunks of the pipeline's inputs to their partitions, and its changelog beside them."""
     count = counts[pipeline.inputs[0]]
@@ -91,9 +101,7 @@ def add_pipeline(
     app.agent(inputs, name=f"distribute-{pipeline.name}")(distribute)
 
 
-def build(
-    settings: Settings, pipelines: Sequence[Pipeline], counts: Mapping[str, int], transactions: bool
-) -> faust.App:
+def build(settings: Settings, pipelines: Sequence[Pipeline], counts: Mapping[str, int], transactions: bool) -> App:
     """The whole app, wired; it does nothing yet."""
     rebalance_seconds = settings.rebalance_timeout_seconds if transactions else PLAIN_REBALANCE_SECONDS
     intake = Intake()
@@ -107,7 +115,7 @@ def build(
         add_pipeline(app, settings, pipeline, counts, assignment)
 
     @app.on_partitions_revoked.connect  # type: ignore[untyped-decorator]
-    async def revoked(_app: faust.App, _revoked: object, **_: object) -> None:
+    async def revoked(_app: App, _revoked: object, **_: object) -> None:
         await assignment.revoke()
 
     app.assignment = assignment

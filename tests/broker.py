@@ -1,0 +1,137 @@
+"""A real Apache Kafka for the tests: one that is there, or one of our own from Maven's jars.
+
+Law: a test never runs on something that only looks like Kafka; where there is none it is skipped with the reason, and
+where `CI` is set it fails.
+"""
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.waiting import until
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+POM = REPOSITORY / "tests/kafka/pom.xml"
+JARS = REPOSITORY / ".kafka/libs"
+HEAP = "-Xmx512m"
+
+SERVER = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@localhost:{controller}
+listeners=PLAINTEXT://localhost:{port},CONTROLLER://localhost:{controller}
+advertised.listeners=PLAINTEXT://localhost:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+log.dirs={data}
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+log.retention.check.interval.ms=1000
+log.initial.task.delay.ms=500
+"""
+
+
+class NoKafka(Exception):
+    """Why there is none."""
+
+
+@contextmanager
+def kafka() -> Iterator[str]:
+    """The bootstrap servers of a broker; our own is ended when the block is."""
+    there = os.environ.get("KAFKA_BOOTSTRAP_SERVERS")
+    if there:
+        yield there
+        return
+    jars = _jars()
+    with tempfile.TemporaryDirectory(prefix="kafka-") as scratch:
+        process, servers = _start(jars, Path(scratch))
+        try:
+            yield servers
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _jars() -> Path:
+    """The directory of Kafka's jars; Maven fetches them once for this checkout."""
+    java = shutil.which("java")
+    if java is None or _java_version(java) < 17:
+        raise NoKafka("Kafka needs Java 17 or newer")
+    if not JARS.is_dir():
+        if shutil.which("mvn") is None:
+            raise NoKafka("Kafka's jars come by Maven, and there is no `mvn`")
+        JARS.parent.mkdir(exist_ok=True)
+        with (JARS.parent / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not JARS.is_dir():
+                _fetch_jars()
+    return JARS
+
+
+def _fetch_jars() -> None:
+    coming = JARS.with_name("coming")
+    command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={coming}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NoKafka(f"Maven could not fetch Kafka: {(done.stdout + done.stderr)[-500:]}")
+    coming.rename(JARS)
+
+
+def _java_version(java: str) -> int:
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    try:
+        return int(said.split('"')[1].split(".")[0])
+    except (IndexError, ValueError):
+        return 0
+
+
+def _start(jars: Path, scratch: Path) -> tuple[subprocess.Popen[bytes], str]:
+    port, controller = free_ports(2)
+    properties = scratch / "server.properties"
+    properties.write_text(SERVER.format(port=port, controller=controller, data=scratch / "data"))
+    java = ["java", "-cp", f"{jars}/*"]
+    storage = [*java, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
+    done = subprocess.run(storage, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NoKafka(f"Kafka could not format its storage: {(done.stdout + done.stderr)[-500:]}")
+    log = (scratch / "kafka.log").open("wb")
+    process = subprocess.Popen(
+        [java[0], HEAP, *java[1:], "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=scratch
+    )
+    try:
+        until(lambda: process.poll() is not None or _listens(port), f"Kafka listens on {port}", seconds=60)
+    except BaseException:
+        process.kill()
+        raise
+    if process.poll() is not None:
+        raise NoKafka(f"Kafka did not start: {(scratch / 'kafka.log').read_text()[-500:]}")
+    return process, f"localhost:{port}"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on; all different."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("localhost", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("localhost", port)) == 0

@@ -1,0 +1,226 @@
+"""The topics of one test on the shared broker, what is put in and what comes out, and worker processes.
+
+What comes out is read with librdkafka, never with the client that the worker uses.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from processor import record, topics_admin
+from processor.settings import Settings
+from tests.broker import REPOSITORY
+from tests.waiting import until
+
+FAST = {"SESSION_TIMEOUT_SECONDS": "6", "REBALANCE_TIMEOUT_SECONDS": "10"}
+INPUTS = (record.RUNS, record.SIGNALS, record.RUN_INPUTS, record.COMMIT_EVENTS, record.COMMIT_INDEX)
+
+
+@dataclass
+class Worker:
+    """A worker process and what it has said."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def wait_said(self, text: str, seconds: float = 30, times: int = 1) -> None:
+        until(
+            lambda: self.said().count(text) >= times or self.process.poll() is not None,
+            f"worker says {text!r}; it said\n{self.said()}",
+            seconds,
+        )
+        assert self.said().count(text) >= times, f"the worker ended with {self.process.returncode}:\n{self.said()}"
+
+    def wait_end(self, seconds: float = 30) -> int:
+        until(lambda: self.process.poll() is not None, f"the worker ends; it said\n{self.said()}", seconds)
+        return self.process.returncode
+
+    def send(self, which: signal.Signals) -> None:
+        self.process.send_signal(which)
+
+    def kill(self) -> None:
+        """As a machine that goes down."""
+        self.process.kill()
+        self.process.wait()
+
+
+@dataclass
+class World:
+    """Everything of one test has its own names."""
+
+    servers: str
+    scratch: Path
+    tag: str = field(default_factory=lambda: "t" + uuid.uuid4().hex[:8])
+    environment: dict[str, str] = field(default_factory=dict)
+    workers: list[Worker] = field(default_factory=list)
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(
+            kafka_bootstrap_servers=self.servers, application_id=self.tag, topic_prefix=f"{self.tag}.", topic_partitions=4
+        )
+
+    def name(self, logical: str) -> str:
+        return self.settings.topic(logical)
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.servers})
+
+    def create(self, without: Iterable[str] = (), partitions: Mapping[str, int] = {}) -> None:  # noqa: B006
+        """The topics as the product makes them; some left out, some with another partition count."""
+        logical = {self.name(topic): topic for topic in topics_admin.TABLE}
+        new = [
+            NewTopic(plan.name, partitions.get(logical[plan.name], plan.partitions), 1, config=dict(plan.config))
+            for plan in topics_admin.plan(self.settings)
+            if logical[plan.name] not in set(without)
+        ]
+        for future in self.admin.create_topics(new).values():
+            future.result(30)
+        names = {topic.topic for topic in new}
+        until(lambda: names <= self.admin.list_topics(timeout=10).topics.keys(), "the topics are there")
+
+    def recreate(self, logical: str, partitions: int = 4) -> None:
+        """Make a topic anew, empty."""
+        name = self.name(logical)
+        self.admin.delete_topics([name])[name].result(30)
+        until(lambda: name not in self.admin.list_topics(timeout=10).topics, f"{name} is gone")
+
+        def created() -> bool:
+            with suppress(Exception):
+                self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+                return True
+            return False
+
+        until(created, f"{name} is there again")
+
+    def producer(self, **config: Any) -> Producer:
+        """librdkafka with its own partitioner, which is not Java's."""
+        return Producer({"bootstrap.servers": self.servers, "linger.ms": 5, **config})
+
+    def produce(self, records: Iterable[tuple[str, bytes | None, bytes | None]], **config: Any) -> None:
+        """Write records (logical topic, key, value) and wait for all."""
+        producer = self.producer(**config)
+        for topic, key, value in records:
+            while True:
+                try:
+                    producer.produce(self.name(topic), value=value, key=key)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        assert producer.flush(60) == 0
+
+    def read(self, logical: str, isolation: str = "read_committed") -> list[Message]:
+        """Every record up to the topic's present end, in the order of each partition."""
+        return read(self.servers, self.name(logical), isolation)
+
+    def lag(self, inputs: Iterable[str] = INPUTS) -> int:
+        """Offsets that the group has not committed."""
+        group = ConsumerGroupTopicPartitions(self.tag)
+        found = self.admin.list_consumer_group_offsets([group])[self.tag].result(10).topic_partitions
+        at = {(tp.topic, tp.partition): max(0, tp.offset) for tp in found or []}
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "none"})
+        try:
+            total = 0
+            for topic in map(self.name, inputs):
+                for partition in consumer.list_topics(topic, 10).topics[topic].partitions:
+                    first, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), 10)
+                    total += end - max(first, at.get((topic, partition), 0))
+            return total
+        finally:
+            consumer.close()
+
+    def settle(self, inputs: Iterable[str] = INPUTS, seconds: float = 60) -> None:
+        """Wait until everything that went in was worked off, and what came of it too."""
+        inputs = tuple(inputs)
+        until(lambda: self.lag(inputs) == 0, f"{self.tag} has no lag", seconds)
+
+    def worker(self, *args: str, **environment: str) -> Worker:
+        """Start a worker process: `tests.e2e.worker` with these arguments."""
+        log = self.scratch / f"worker-{len(self.workers)}.log"
+        names = {"KAFKA_BOOTSTRAP_SERVERS": self.servers, "APPLICATION_ID": self.tag, "TOPIC_PREFIX": f"{self.tag}."}
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.e2e.worker", *args],
+                env={**os.environ, **FAST, **names, **self.environment, **environment},
+                cwd=REPOSITORY,
+                stdout=out,
+                stderr=out,
+            )
+        started = Worker(process, log)
+        self.workers.append(started)
+        return started
+
+    def close(self) -> None:
+        """End what this test started."""
+        for worker in self.workers:
+            if worker.process.poll() is None:
+                with suppress(ProcessLookupError):
+                    worker.send(signal.SIGCONT)
+                worker.kill()
+
+
+@contextmanager
+def world(servers: str, scratch: Path, **environment: str) -> Iterator[World]:
+    """A world, and the end of its workers."""
+    made = World(servers, scratch, environment=environment)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def read(servers: str, topic: str, isolation: str = "read_committed") -> list[Message]:
+    """Every record of a topic up to its present end, in the order of each partition."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "none",
+            "isolation.level": isolation,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 50,
+        }
+    )
+    try:
+        partitions = consumer.list_topics(topic, 10).topics[topic].partitions
+        consumer.assign(
+            [
+                TopicPartition(topic, number, consumer.get_watermark_offsets(TopicPartition(topic, number), 10)[0])
+                for number in partitions
+            ]
+        )
+        unread, found = set(partitions), []
+        while unread:
+            for message in consumer.consume(5_000, 1.0):
+                error = message.error()
+                if error is None:
+                    found.append(message)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    unread.discard(message.partition())
+                else:
+                    raise AssertionError(error)
+        return found
+    finally:
+        consumer.close()
+
+
+def value(message: Message) -> Any:
+    """The record's JSON."""
+    return orjson.loads(message.value() or b"null")
