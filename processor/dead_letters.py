@@ -1,0 +1,43 @@
+"""Bad records, as they are set aside: key, value and headers as received, and why, in added headers.
+
+The names are those that Kafka Streams uses, where it has one; all values are UTF-8 text.
+"""
+
+import hashlib
+from typing import Final
+
+import orjson
+
+from processor.acceptance import Origin
+from processor.decode import BadRecord
+from processor.record import DEAD_LETTERS, Headers, Output
+
+REDRIVE_ATTEMPT: Final = "ocp.redrive.attempt"
+
+
+def dead_letter(
+    reason: BadRecord,
+    origin: Origin,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Headers,
+    *,
+    path: str | None = None,
+) -> Output:
+    """`path`: where in a good document the value stood, `run.signals[3]`."""
+    if reason.code == "too_large" and value is not None:
+        value = orjson.dumps({"length": len(value), "sha256": hashlib.sha256(value).hexdigest()})
+    attempt = next((found for name, found in reversed(headers) if name == REDRIVE_ATTEMPT and found), b"0")
+    added = [
+        ("__streams.errors.exception", type(reason).__name__.encode()),
+        ("__streams.errors.message", str(reason).encode(errors="backslashreplace")),
+        ("__streams.errors.topic", origin.topic.encode()),
+        ("__streams.errors.partition", b"%d" % origin.partition),
+        ("__streams.errors.offset", b"%d" % origin.offset),
+        ("ocp.errors.code", reason.code.encode()),
+        ("ocp.errors.timestamp", b"%d" % (-1 if origin.timestamp is None else origin.timestamp)),
+        (REDRIVE_ATTEMPT, attempt),
+        *([] if path is None else [("ocp.errors.path", path.encode())]),
+    ]
+    received = [header for header in headers if header[0] != REDRIVE_ATTEMPT]
+    return Output(DEAD_LETTERS, key, value, [*received, *added])

@@ -1,0 +1,61 @@
+"""`evolve`: one event folded into one run. No clock, no randomness, no I/O.
+
+The law: "between two forgettings, the order and repetition of signals and events, and how they interleave with
+documents, do not change the state or the answer; only the documents' own order does".
+"""
+
+from processor import terms
+from processor.decode import Document
+from processor.evaluate import is_noted, judge, judge_one, note
+from processor.state import Judged, Match, Row, Run, Signal, appended, decode_file, decode_matches, encode
+
+
+def observe(run: Run, file: str, signal: Signal) -> None:
+    """A signal that came in `signals`. One that the run has already "changes nothing"."""
+    row = run.row
+    kept = row.files.get(file)
+    known = is_noted(run, signal.id)
+    if known and kept is not None and signal in decode_file(kept):
+        return
+    row.files[file] = encode([signal]) if kept is None else appended(kept, encode(signal))
+    if known:  # the same in the document or by its commit, or another signal of this id
+        judge(run)
+    else:
+        note(run, file, signal, first=kept is None)
+        judge_one(run, file, signal)
+
+
+def record(run: Run, document: Document) -> None:
+    """A newer document: "the signals inside [the previous one] go when a newer document leaves them out"."""
+    row = run.row
+    said = terms.terms(document)
+    run.judged.clauses = terms.clauses(document)
+    row.unanswered = "no_rule" if not said.ruled else None if run.judged.clauses else "empty_rule"
+    row.terms, row.shown = encode(said), encode(terms.shown(document))
+    files: dict[str, list[Signal]] = {}
+    for file, signal in document.signals:
+        files.setdefault(file, []).append(signal)
+    row.embedded = {file: encode(list(dict.fromkeys(found))) for file, found in files.items()}
+    judge(run)
+
+
+def forget(run: Run) -> None:
+    """A null document: "document and signals go […] and a small stub keeps the counters"."""
+    old = run.row
+    run.row = Row(version=old.version, seq=old.seq, status=old.status, reversed=old.reversed)
+    run.judged = Judged()
+
+
+def match(run: Run, found: Match) -> None:
+    """What the commit index says of one event and this run; of each commit the newest word holds."""
+    matches = {(m.sha, m.file, m.signal): m for m in decode_matches(run.row.matches)}
+    same = (found.sha, found.file, found.signal)
+    before = matches[same].commits if same in matches else {}
+    matches[same] = Match(*same, {**before, **found.commits})
+    run.row.matches = encode(list(matches.values()))
+    judge(run)
+
+
+def names(run: Run, found: Match) -> bool:
+    """Whether the newest document names a commit that the event may be about."""
+    return not found.commits.keys().isdisjoint(run.terms().commits)

@@ -1,0 +1,107 @@
+"""`replay`: the same pipelines with no broker. One partition; offsets count up from 0 for each topic."""
+
+import base64
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import orjson
+
+from processor import internal
+from processor.lines import BadLine, decode_line, read
+from processor.pipelines import pipelines
+from processor.record import COMMIT_EVENTS, COMMIT_INDEX, DEAD_LETTERS, RUNS, SIGNALS, Headers, Output, Record
+from processor.settings import Settings
+
+INPUTS = (RUNS, SIGNALS, COMMIT_EVENTS)
+
+
+class Replay:
+    """Both pipelines on one partition. Each record's outputs are complete before the next is taken."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._tables = {
+            topic: table
+            for pipeline in pipelines(settings)
+            for table in [pipeline.table(lambda _: True)]
+            for topic in pipeline.inputs
+        }
+        self._offsets: Counter[str] = Counter()
+
+    def put(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int | None = None,
+        headers: Headers = (),
+    ) -> Iterator[Output]:
+        """What a record on an input topic leads to, in order. "A commit event is matched before the next"."""
+        outputs = self._step(Output(topic, key, value, headers), timestamp)
+        yield from (output for output in outputs if output.topic != COMMIT_INDEX)
+        entries = [output for output in outputs if output.topic == COMMIT_INDEX]
+        matches = [match for entry in entries for match in self._step(entry)]
+        if topic == RUNS:  # of a document in several groups: "each kept event […] in offset order"
+            matches.sort(key=lambda match: (internal.origin_in(match.headers).offset, match.key))
+        for match in matches:
+            yield from self._step(match)
+
+    def _step(self, given: Output, timestamp: int | None = None) -> list[Output]:
+        topic, key, value, headers = given
+        offset = self._offsets[topic]
+        self._offsets[topic] += 1
+        table = self._tables[topic]
+        batch = table.batch()
+        outputs = batch.step(Record(topic, 0, offset, timestamp, key, value, headers))
+        table.update(batch.changes())
+        return outputs
+
+
+def replay(lines: Iterable[bytes], settings: Settings | None = None) -> Iterator[bytes]:
+    """The output records that these lines (see `processor.lines`) lead to, as lines of the same kind.
+
+    Raises BadLine at a line that is no record, or is for a topic that is no input.
+    """
+    pipeline = Replay(settings or Settings())
+    for number, raw in enumerate(lines, 1):
+        if not raw.strip():
+            continue
+        line = decode_line(raw, number)
+        if line.topic not in INPUTS:
+            raise BadLine(number, f"unknown topic {line.topic!r}; the inputs are {', '.join(INPUTS)}")
+        for output in pipeline.put(line.topic, line.key, line.value, line.timestamp, line.headers):
+            yield as_line(output)
+
+
+def as_line(output: Output) -> bytes:
+    """A record as a line of a file. What was dead-lettered is given byte for byte."""
+    line: dict[str, object] = {"topic": output.topic}
+    try:
+        line["key"] = None if output.key is None else output.key.decode()
+    except UnicodeDecodeError:
+        line["key_base64"] = base64.b64encode(output.key or b"").decode()
+    if output.value is None:
+        line["value"] = None
+    elif output.topic == DEAD_LETTERS:
+        line["value_base64"] = base64.b64encode(output.value).decode()
+    else:
+        line["value"] = orjson.Fragment(output.value)
+    line["headers"] = [[name, None if text is None else text.decode(errors="replace")] for name, text in output.headers]
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def main(path: str, output: str | None, settings: Settings) -> int:
+    """Replays a file onto another or onto standard output; returns the exit code."""
+    try:
+        with nullcontext(sys.stdout.buffer) if output in (None, "-") else Path(output).open("wb") as sink:
+            sink.writelines(replay(read(path), settings))
+    except BadLine as error:
+        print(f"acceptance replay: {path}: {error}", file=sys.stderr)
+        return os.EX_DATAERR
+    except OSError as error:
+        print(f"acceptance replay: {error}", file=sys.stderr)
+        return os.EX_NOINPUT
+    return os.EX_OK
