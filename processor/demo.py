@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -53,12 +53,14 @@ async def _main(console: Console) -> int:
             asyncio.get_running_loop().add_signal_handler(which, stop, which)
         try:
             tally = await show
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, OSError):  # after SIGHUP there is no terminal to write to
             if not stopped_by:
                 raise
-            console.print("\nStopping the worker and the broker.")
+            with suppress(OSError):
+                console.print("\nStopping the worker and the broker …")
     if stopped_by:
-        console.print("Stopped; nothing is left running.")
+        with suppress(OSError):
+            console.print("Stopped; nothing is left running.")
         return 128 + stopped_by[0]
     console.print(display.summary(tally))
     return os.EX_OK
