@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from rich.console import Console
 from rich.live import Live
 
-from processor import broker, display, embedded, produce, record, topics_admin, watch
+from processor import broker, display, embedded, produce, record, watch
 from processor.broker import Failure
 from processor.replay import Replay
 from processor.settings import Settings
@@ -24,7 +24,6 @@ from topics.acceptance import RECORD as ACCEPTANCE
 
 HISTORY = Path(__file__).parent.parent / "demo" / "cargo.records.jsonl.gz"
 APPLICATION_ID = "ocp-acceptance-demo"
-START_SECONDS, POLL_SECONDS = 20.0, 0.1
 SILENCE_SECONDS = 30.0  # with nothing new for so long, something is wrong
 PLAY_SECONDS = 8.0  # on a terminal the years go by in this time; elsewhere as fast as they can
 POLL_MS = 100
@@ -78,7 +77,7 @@ async def _show(console: Console, children: embedded.Children) -> Tally:
         "rust-lang/cargo since 2014, each accepted when its tests passed; which were reverted within 14 days?\n"
     )
     tally = Tally(expected(settings))
-    await _topics(settings, children)
+    await embedded.make_topics(settings, children)
     own = {"KAFKA_BOOTSTRAP_SERVERS": settings.kafka_bootstrap_servers, "APPLICATION_ID": APPLICATION_ID}
     embedded.start_worker(children, environment | own)
     async with broker.consumer(settings) as consumer, produce.opened(settings) as producer:
@@ -106,21 +105,6 @@ def expected(settings: Settings) -> dict[str, Outcome]:
         for output in replay.put(line.topic, line.key, line.value)
         if output.topic == record.ACCEPTANCE and (acceptance := ACCEPTANCE.validate_json(output.value or b""))
     )
-
-
-async def _topics(settings: Settings, children: embedded.Children) -> None:
-    """Make the topics as soon as the broker answers."""
-    clock = asyncio.get_running_loop().time
-    limit = clock() + START_SECONDS
-    while True:
-        try:
-            await topics_admin.apply(settings)
-            return
-        except Failure as failure:
-            children.require()
-            if failure.code != os.EX_UNAVAILABLE or clock() > limit:
-                raise
-        await asyncio.sleep(POLL_SECONDS)
 
 
 async def _history(begun: asyncio.Event, paced: bool) -> AsyncIterator[produce.Numbered]:

@@ -3,6 +3,7 @@
 The broker is Tansu, in memory: for a demo and for development, and promised nothing.
 """
 
+import asyncio
 import os
 import shutil
 import socket
@@ -13,9 +14,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from processor import topics_admin
 from processor.broker import Failure
+from processor.settings import Settings
 
 STOP_SECONDS = 10.0  # a worker that is told to stop is gone by then
+START_SECONDS, POLL_SECONDS = 20.0, 0.1
 LOG_LINES = 10
 
 
@@ -109,6 +113,21 @@ def start_broker(started: Children) -> str:
     command = [binary, "broker", "--storage-engine", "memory://tansu/", "--listener-url", url]
     started.start("broker", [*command, "--advertised-listener-url", url], {"PATH": os.environ.get("PATH", "")})
     return address
+
+
+async def make_topics(settings: Settings, started: Children) -> None:
+    """Make the topics as soon as the broker answers."""
+    clock = asyncio.get_running_loop().time
+    limit = clock() + START_SECONDS
+    while True:
+        try:
+            await topics_admin.apply(settings)
+            return
+        except Failure as failure:
+            started.require()
+            if failure.code != os.EX_UNAVAILABLE or clock() > limit:
+                raise
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def start_worker(started: Children, environment: Mapping[str, str]) -> None:
