@@ -12,9 +12,9 @@ from processor.record import Output
 from processor.state import TIERS, Late, Run, Signal
 
 TYPES: Final = {
-    record.ACCEPTANCE: b"ocp.acceptance.evaluated.v1",
-    record.CHANGED: b"ocp.acceptance.changed.v1",
-    record.REVERSED: b"ocp.acceptance.reversed.v1",
+    record.ACCEPTANCE: ("ce_type", b"ocp.acceptance.evaluated.v1"),
+    record.CHANGED: ("ce_type", b"ocp.acceptance.changed.v1"),
+    record.REVERSED: ("ce_type", b"ocp.acceptance.reversed.v1"),
 }
 JSON: Final = ("content-type", b"application/json")
 SPEC: Final = ("ce_specversion", b"1.0")
@@ -51,7 +51,9 @@ def evaluate(run: Run) -> Answer:
     """`status` is "the Kleene AND of its clauses (one false → rejected; else one unknown → unknown; else accepted)"."""
     row, judged = run.row, run.judged
     late: Late = row.late
-    reasons, used, tier = [], [], late.tier
+    reasons: list[str] = []
+    used: list[str] = []
+    tier = late.tier
     rejected, unknown = bool(late.reasons), row.unanswered is not None
     for clause in judged.clauses:
         if clause.reason is not None:
@@ -61,14 +63,15 @@ def evaluate(run: Run) -> Answer:
         else:
             rejected = rejected or not clause.holds
             used += clause.used
-            tier = max(tier, clause.tier)
+            if clause.tier > tier:
+                tier = clause.tier
     if row.unanswered is not None and not rejected:  # "`empty_rule` never stands beside `late:`"
         reasons = [row.unanswered]
     return Answer(
         "rejected" if rejected else "unknown" if unknown else "accepted",
         rejected and bool(late.reasons) and judged.accepted_at is not None,
         reasons + late.reasons,
-        list(dict.fromkeys(used + late.used)),
+        list(dict.fromkeys(used + late.used)) if row.violations else used + late.used,  # an id may be repeated
         tier,
     )
 
@@ -84,63 +87,57 @@ def transition(old: str, was_reversed: bool, new: str, is_reversed: bool) -> str
     return "cleared" if was_reversed and not is_reversed else None
 
 
-class Publisher(NamedTuple):
+class Publisher:
     """Counts an applied input and says what it led to. `source` is CloudEvents' `ce_source`."""
 
-    source: bytes
+    def __init__(self, source: str) -> None:
+        self._source = ("ce_source", source.encode())
 
     def announce(self, run: Run, cause: Cause, *, forgotten: bool = False) -> list[Output]:
         """The run's acceptance, then the change and the alert if there is one. The run's counters go on."""
         row, key = run.row, run.id.encode()
         answer = evaluate(run)
         row.version += 1
-        body = _answer(run, answer)
-        acceptance = None if forgotten else _joined({**body, "cause": _cause(cause)}, row.shown)
-        outputs = [
-            Output(
-                record.ACCEPTANCE, key, acceptance, self._headers(record.ACCEPTANCE, key, f"v{row.version}", cause, ())
-            )
-        ]
+        members = _members(run, answer, cause)
+        headers = self._headers(key, cause)
+        value = None if forgotten else _joined(members, row.shown)
+        version = [("ce_id", b"%b/v%d" % (key, row.version)), TYPES[record.ACCEPTANCE], *headers]
+        outputs = [Output(record.ACCEPTANCE, key, value, version)]
         kind = transition(row.status, row.reversed, answer.status, answer.reversed)
-        if kind is None:
-            return outputs
-        row.seq += 1
-        origin = cause.origin
-        suffix = f"{row.seq}/{origin.topic}-{origin.partition}-{origin.offset}"
-        news = {
-            "id": f"{run.id}/{suffix}",
-            "seq": row.seq,
-            "transition": kind,
-            "from": row.status,
-            "to": answer.status,
-        }
-        change = _joined({**body, **news, "cause": _full_cause(cause)}, row.shown)
-        extra = (("transition", kind.encode()),)
-        outputs.append(Output(record.CHANGED, key, change, self._headers(record.CHANGED, key, suffix, cause, extra)))
-        if answer.reversed != row.reversed:
-            outputs.append(
-                Output(record.REVERSED, key, change, self._headers(record.REVERSED, key, suffix, cause, extra))
-            )
-        row.status, row.reversed = answer.status, answer.reversed
+        if kind is not None:
+            id_, change = self._change(run, kind, answer, members, cause)
+            headers = [("ce_id", id_.encode()), *headers, ("transition", kind.encode())]
+            outputs.append(Output(record.CHANGED, key, change, [TYPES[record.CHANGED], *headers]))
+            if answer.reversed != row.reversed:
+                outputs.append(Output(record.REVERSED, key, change, [TYPES[record.REVERSED], *headers]))
+            row.status, row.reversed = answer.status, answer.reversed
         return outputs
 
-    def _headers(
-        self, topic: str, key: bytes, suffix: str, cause: Cause, extra: tuple[tuple[str, bytes], ...]
-    ) -> list[tuple[str, bytes]]:
+    def _change(
+        self, run: Run, kind: str, answer: Answer, members: dict[str, object], cause: Cause
+    ) -> tuple[str, bytes]:
+        """The change's id and value."""
+        row, origin = run.row, cause.origin
+        row.seq += 1
+        members["id"] = id_ = f"{run.id}/{row.seq}/{origin.topic}-{origin.partition}-{origin.offset}"
+        members["seq"] = row.seq
+        members["transition"] = kind
+        members["from"] = row.status
+        members["to"] = answer.status
+        members["cause"] = {**_cause(cause), **_whole(cause)}
+        return id_, _joined(members, row.shown)
+
+    def _headers(self, key: bytes, cause: Cause) -> list[tuple[str, bytes]]:
+        """`ce_time`: "the cause's observed_at or its record's timestamp, never the clock"."""
         time = show_recorded(cause.origin.timestamp) if cause.signal is None else show(cause.signal.at)
-        return [
-            JSON,
-            SPEC,
-            ("ce_id", key + b"/" + suffix.encode()),
-            ("ce_source", self.source),
-            ("ce_type", TYPES[topic]),
-            ("ce_subject", key),
-            *([] if time is None else [("ce_time", time.encode())]),
-            *extra,
-        ]
+        headers = [JSON, SPEC, self._source, ("ce_subject", key)]
+        if time is not None:
+            headers.append(("ce_time", time.encode()))
+        return headers
 
 
-def _answer(run: Run, answer: Answer) -> dict[str, object]:
+def _members(run: Run, answer: Answer, cause: Cause) -> dict[str, object]:
+    """The members of an acceptance, but for those that only a document changes."""
     row, judged = run.row, run.judged
     attempt = judged.attempt
     return {
@@ -156,6 +153,7 @@ def _answer(run: Run, answer: Answer) -> dict[str, object]:
         "late_events": orjson.Fragment(row.late.shown),
         "violations": row.violations,
         "truncated": row.truncated,
+        "cause": _cause(cause),
     }
 
 
@@ -170,15 +168,11 @@ def _cause(cause: Cause) -> dict[str, object]:
     }
 
 
-def _full_cause(cause: Cause) -> dict[str, object]:
-    whole = cause.signal is not None and cause.file is not None
-    return {
-        **_cause(cause),
-        "kind": "signal" if whole else "run",
-        "signal": shown_signal(cause.file, cause.signal)
-        if cause.file is not None and cause.signal is not None
-        else None,
-    }
+def _whole(cause: Cause) -> dict[str, object]:
+    """What a change's cause has: its kind, and "the whole signal"."""
+    if cause.signal is None or cause.file is None:
+        return {"kind": "run", "signal": None}
+    return {"kind": "signal", "signal": shown_signal(cause.file, cause.signal)}
 
 
 def shown_signal(file: str, signal: Signal) -> Mapping[str, object]:

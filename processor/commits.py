@@ -11,7 +11,7 @@ from itertools import pairwise
 from processor import internal
 from processor.acceptance import Origin
 from processor.dead_letters import dead_letter
-from processor.decode import BadRecord, decode_commit_event, decode_json, decode_sha
+from processor.decode import BadRecord, check_size, decode_commit_event, decode_json, decode_sha
 from processor.internal import PREFIX, Binding, Event
 from processor.record import COMMIT_EVENTS, Changes, Output, Record
 from processor.state import Match, encode
@@ -156,10 +156,7 @@ class CommitsBatch:
         return self._changes
 
     def _read(self, record: Record) -> Output:
-        if record.value is not None and len(record.value) > self._table.max_record_bytes:
-            raise BadRecord(
-                "too_large", f"the value has {len(record.value)} bytes; at most {self._table.max_record_bytes} are read"
-            )
+        check_size(record.value, self._table.max_record_bytes)
         sha = decode_sha(record.key)
         file, signal = decode_commit_event(decode_json(record.value))
         origin = Origin(record.topic, record.partition, record.offset, record.timestamp)

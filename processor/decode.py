@@ -23,6 +23,9 @@ MAX_TEXT: Final = 500  # code points of a signal's value
 INT64: Final = -(2**63)
 UINT64: Final = 2**64
 SHA: Final = re.compile(r"[0-9a-f]{7,64}")
+# the validators themselves: TypeAdapter's own method costs as much as a third of the check
+_signal: Final = signals.RECORD.validator.validate_python
+_commit_event: Final = commit_events.RECORD.validator.validate_python
 A_TIMESTAMP: Final = "2000-01-01T00:00:00Z"
 TIER_RANK: Final = {tier: rank for rank, tier in enumerate(TIERS)}
 
@@ -58,6 +61,12 @@ class Document(NamedTuple):
     commits: list[str]
     signals: list[Filed]
     bad: list[BadSignal]
+
+
+def check_size(value: bytes | None, most: int) -> None:
+    """No value over MAX_RECORD_BYTES is read."""
+    if value is not None and len(value) > most:
+        raise BadRecord("too_large", f"the value has {len(value)} bytes; at most {most} are read (MAX_RECORD_BYTES)")
 
 
 def decode_key(key: bytes | None) -> str:
@@ -110,7 +119,7 @@ def decode_json(value: bytes | None) -> Any:  # the codec's inside: checked by a
 def decode_signal(value: object) -> Filed:
     """A signal as it comes on `signals`."""
     try:
-        return _filed(signals.RECORD.validate_python(value))
+        return _filed(_signal(value))
     except ValidationError as error:
         _refuse(signals.RECORD, value, error)
 
@@ -118,7 +127,7 @@ def decode_signal(value: object) -> Filed:
 def decode_commit_event(value: object) -> Filed:
     """A signal as it comes on `commit-events`: "one OCP signal of kind `event`"."""
     try:
-        return _filed(commit_events.RECORD.validate_python(value))
+        return _filed(_commit_event(value))
     except ValidationError as error:
         _refuse(commit_events.RECORD, value, error)
 

@@ -3,7 +3,7 @@
 `judge` does that. `judge_one` takes the one step that a new signal needs, and comes to the same.
 """
 
-from collections.abc import Iterable
+from collections import Counter
 from typing import Final
 
 from processor import rule
@@ -11,9 +11,7 @@ from processor.instants import DAY, show
 from processor.state import (
     EMPTY,
     EVENT,
-    SCORE,
     TIERS,
-    VERDICT,
     Late,
     Match,
     Run,
@@ -36,17 +34,17 @@ def judge(run: Run) -> None:
     files = dict.fromkeys([*row.files, *row.embedded, *(m.file for m in matches if any(m.commits.values()))])
     signals = {file: signals_of(run, file) for file in files}
     judged.clauses = [rule.judge(clause, signals.get(clause.file, ())) for clause in judged.clauses]
-    rule.find_accepted_at(judged, terms.attempts)
+    rule.find_accepted_at(judged, lambda: terms.attempts)
     row.late = find_late(run, terms)
     row.count = sum(map(len, signals.values()))
-    ids = [signal.id for found in signals.values() for signal in found]
-    row.ids = encode(sorted(set(ids)))
-    repeated = {id_ for id_ in ids if ids.count(id_) > 1} if len(set(ids)) < len(ids) else ()
-    unclear = _unclear(matches)
+    ids = Counter(signal.id for found in signals.values() for signal in found)
+    row.ids = encode(sorted(ids))
     row.violations = sorted(
-        [f"repeated_id:{id_}" for id_ in repeated]
-        + [f"ambiguous_commit:{id_}" for id_ in unclear]
-        + list(breaches(terms, files))
+        {
+            *(f"repeated_id:{id_}" for id_, count in ids.items() if count > 1),
+            *(f"ambiguous_commit:{id_}" for id_ in _unclear(matches)),
+            *(breach for file in files for breach in breaches(terms, file)),
+        }
     )
 
 
@@ -59,7 +57,7 @@ def judge_one(run: Run, file: str, signal: Signal) -> None:
                 judged.clauses[index] = rule.advance(clause, signal.at, [signal])
             else:
                 judged.clauses[index] = rule.judge(clause, signals_of(run, file))
-            rule.find_accepted_at(judged, run.terms().attempts)
+            rule.find_accepted_at(judged, lambda: run.terms().attempts)
     if file.startswith(EVENT):
         terms = run.terms()
         if file.removeprefix(EVENT) in terms.excludes:
@@ -104,16 +102,20 @@ def note(run: Run, file: str, signal: Signal, *, first: bool) -> None:
     row.ids = appended(row.ids, encode(signal.id))
     row.count += 1
     if first:
-        found = set(breaches(run.terms(), [file])).difference(row.violations)
+        found = breaches(run.terms(), file)
         if found:
-            row.violations = sorted([*row.violations, *found])
+            row.violations = sorted({*row.violations, *found})
 
 
-def breaches(terms: Terms, files: Iterable[str]) -> Iterable[str]:
-    """What E195 says "about several records together": the rule wants a name to be of another kind."""
-    for wanted, names, what in ((VERDICT, set(terms.requires), "requires"), (SCORE, {terms.score}, "score")):
-        others = {file.partition(":")[2] for file in files if not file.startswith(wanted)}
-        yield from (f"E195:{what}:{name}" for name in names & others)
+def breaches(terms: Terms, file: str) -> list[str]:
+    """What E195 says "about several records together": the rule wants the file's name to be of another kind."""
+    kind, _, name = file.partition(":")
+    found = []
+    if kind != "verdict" and name in terms.requires:
+        found.append(f"E195:requires:{name}")
+    if kind != "score" and name == terms.score:
+        found.append(f"E195:score:{name}")
+    return found
 
 
 def find_late(run: Run, terms: Terms) -> Late:

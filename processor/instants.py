@@ -1,6 +1,7 @@
 """Instants: whole nanoseconds since 1970, read from RFC 3339 and shown in it. A nanosecond later is later."""
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 NS: Final = 1_000_000_000
@@ -34,6 +35,9 @@ def instant(text: str) -> int:
     return seconds * NS + (int(fraction[1:10].ljust(9, "0")) if fraction else 0)
 
 
+@lru_cache(
+    maxsize=16_384
+)  # each is shown several times: of a run when it was accepted, of a batch when it was recorded
 def show(at: int) -> str:
     """RFC 3339, "in UTC with Z and no trailing zeros".
 

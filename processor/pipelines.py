@@ -11,7 +11,7 @@ from processor.settings import Settings
 def pipelines(settings: Settings) -> tuple[Pipeline, Pipeline]:
     """`runs` folds what is known of runs; `commits` finds which event is about which run."""
     limits = Limits(settings.max_signals_per_run, settings.max_row_bytes)
-    publisher = Publisher(f"/ocp-acceptance/{settings.application_id}".encode())
+    publisher = Publisher(f"/ocp-acceptance/{settings.application_id}")
 
     def runs_table(belongs: Belongs) -> Table:
         return RunsTable(limits, settings.max_record_bytes, publisher, belongs)

@@ -4,7 +4,7 @@ A clause takes its signals in the order of `observed_at` and keeps the spans of 
 than all before it is one step more, and "the instant at which all clauses held" is where the spans meet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
@@ -42,23 +42,28 @@ def advance(clause: Clause, at: int, signals: list[Signal]) -> Clause:
     if not deciding:  # "null never hides a number"
         missing = clause.reason is not None and clause.reason.startswith("missing:")
         return replace(clause, seen=at, reason=f"unmeasured:{clause.name}" if missing else clause.reason)
-    holds = _holds(clause, deciding[0])
+    first = deciding[0]
+    holds = _holds(clause, first)
     spans = clause.spans
     if holds and not clause.holds:
-        spans = [
-            *spans,
-            Span(at, None, min(((s.id, s.attempt) for s in deciding if s.attempt is not None), default=None)),
-        ]
+        spans = [*spans, Span(at, None, _by(deciding))]
     elif clause.holds and not holds:
         spans = [*spans[:-1], Span(spans[-1].start, at, spans[-1].by)]
-    used: list[str] = []
-    tier = -1
-    if holds is not None:
-        used = sorted({s.id for s in deciding})
-        tier = max(s.tier for s in deciding)
+    if holds is None:
+        used, tier = [], -1
+    elif len(deciding) == 1:
+        used, tier = [first.id], first.tier
+    else:
+        used, tier = sorted({s.id for s in deciding}), max(s.tier for s in deciding)
     return Clause(
         clause.file, clause.name, clause.target, clause.better, at, holds, _reason(clause, holds), used, tier, spans
     )
+
+
+def _by(signals: list[Signal]) -> tuple[str, str] | None:
+    """Which signal names the attempt: "of several at that instant, the smallest id that has one"."""
+    named = [(signal.id, signal.attempt) for signal in signals if signal.attempt is not None]
+    return min(named) if named else None
 
 
 def _reason(clause: Clause, holds: bool | None) -> str | None:
@@ -114,12 +119,12 @@ def _holds_from(clause: Clause, at: int | None) -> int | None:
     return None
 
 
-def find_accepted_at(judged: Judged, attempts: dict[str, int]) -> None:
+def find_accepted_at(judged: Judged, attempts: Callable[[], Mapping[str, int]]) -> None:
     """Sets when the clauses first held, and "the `at_attempt` of the signal that completed it"."""
-    at = first_held(judged.clauses)
-    completed = [span.by for clause in judged.clauses for span in clause.spans if span.start == at and span.by]
-    judged.accepted_at = at
+    at = judged.accepted_at = first_held(judged.clauses)
     judged.attempt = None
-    if completed:
-        attempt = min(completed)[1]
-        judged.attempt = AtAttempt(attempt, attempts.get(attempt))
+    if at is not None:
+        completed = [span.by for clause in judged.clauses for span in clause.spans if span.start == at and span.by]
+        if completed:
+            attempt = min(completed)[1]
+            judged.attempt = AtAttempt(attempt, attempts().get(attempt))

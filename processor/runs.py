@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from processor import evolve, internal
 from processor.acceptance import Cause, Publisher, shown_signal
 from processor.dead_letters import dead_letter
-from processor.decode import BadRecord, BadSignal, decode_document, decode_json, decode_key, decode_signal
+from processor.decode import BadRecord, check_size, decode_document, decode_json, decode_key, decode_signal
 from processor.internal import Binding
 from processor.limits import Limits
 from processor.record import RUN_INPUTS, RUNS, Belongs, Changes, Output, Record
@@ -52,73 +52,70 @@ class RunsBatch:
 
     def step(self, record: Record) -> list[Output]:
         """Applies one input: its acceptance, its change, its alert; or its dead letter."""
-        try:
-            return self._step(record)
-        except BadRecord as reason:
-            return [self._dead_letter(record, reason)]
+        if record.topic != RUN_INPUTS:
+            return self._read(record, here=False)
+        found = internal.match_in(record)
+        return self._read(internal.received(record), here=True) if found is None else self._match(record, found)
 
     def changes(self) -> Changes:
-        """The runs that were touched."""
+        """The runs that an input was applied to."""
         return {key: run.encoded() for key, run in self._runs.items()}
 
-    def _step(self, record: Record) -> list[Output]:
-        origin, value, key = internal.origin_of(record), record.value, record.key
-        found = internal.match_in(record)
-        if found is None and value is not None and len(value) > self._table.max_record_bytes:
-            raise BadRecord(
-                "too_large", f"the value has {len(value)} bytes; at most {self._table.max_record_bytes} are read"
-            )
-        run_id = decode_key(key)
-        assert key is not None  # noqa: S101 (decode_key refuses it)
-        if record.topic != RUN_INPUTS and not self._is_here(key):
-            return [internal.pass_on(record)]
-        if found is not None:
-            return self._match(key, run_id, Cause(origin, found.file, found.signal), found)
-        if origin.topic == RUNS:
-            return self._record(key, run_id, Cause(origin), record)
-        file, signal = decode_signal(decode_json(value))
-        run = self._open(key, run_id)
-        saved = self._saved(run, value)
-        evolve.observe(run, file, signal)
-        self._hold(key, run, saved)
-        return self._table.publisher.announce(run, Cause(origin, file, signal))
+    def _read(self, record: Record, *, here: bool) -> list[Output]:
+        """`here`: the record was passed on, so this is where it belongs."""
+        try:
+            key, value = record.key, record.value
+            check_size(value, self._table.max_record_bytes)
+            run_id = decode_key(key)
+            if not (here or key in self._runs or key in self._table.rows or self._table.belongs(run_id.encode())):
+                return [internal.pass_on(record)]
+            run = self._open(run_id)
+            if record.topic == RUNS:
+                return self._record(run, record)
+            file, signal = decode_signal(decode_json(value))
+            saved = self._saved(run, value)
+            evolve.observe(run, file, signal)
+            self._keep(run, saved)
+            return self._table.publisher.announce(run, Cause(internal.origin_of(record), file, signal))
+        except BadRecord as reason:
+            return [dead_letter(reason, internal.origin_of(record), record.key, record.value, record.headers)]
 
-    def _is_here(self, key: bytes) -> bool:
-        """A run that is kept here belongs here; else the key decides. "Two partitions never both hold a run"."""
-        return key in self._table.rows or key in self._runs or self._table.belongs(key)
-
-    def _record(self, key: bytes, run_id: str, cause: Cause, record: Record) -> list[Output]:
-        if record.value is None:
-            run = self._open(key, run_id)
-            before = run.terms().commits
+    def _record(self, run: Run, record: Record) -> list[Output]:
+        cause, value, before = Cause(internal.origin_of(record)), record.value, run.terms().commits
+        if value is None:
             evolve.forget(run)
-            return self._table.publisher.announce(run, cause, forgotten=True) + _bindings(run_id, before, [])
-        document = decode_document(decode_json(record.value), run_id)
-        run = self._open(key, run_id)
-        before = run.terms().commits
-        saved = self._saved(run, record.value)
+            self._keep(run, None)
+            return self._table.publisher.announce(run, cause, forgotten=True) + _bindings(run.id, before, [])
+        document = decode_document(decode_json(value), run.id)
+        saved = self._saved(run, value)
         evolve.record(run, document)
-        self._hold(key, run, saved)
+        self._keep(run, saved)
         return [
             *self._table.publisher.announce(run, cause),
-            *(self._bad_signal(record, bad) for bad in document.bad),
-            *_bindings(run_id, before, document.commits),
+            *(
+                dead_letter(bad.reason, cause.origin, record.key, bad.value, record.headers, path=bad.path)
+                for bad in document.bad
+            ),
+            *_bindings(run.id, before, document.commits),
         ]
 
-    def _match(self, key: bytes, run_id: str, cause: Cause, found: Match) -> list[Output]:
-        run = self._open(key, run_id)
-        if not evolve.names(run, found):  # a newer document came meanwhile; it told the index so
+    def _match(self, record: Record, found: Match) -> list[Output]:
+        origin = internal.origin_of(record)
+        run = self._open(decode_key(record.key))
+        if not evolve.names(run, found):  # a newer document came meanwhile, and the index was told
             return []
-        saved = self._saved(run, encode(found))
-        evolve.match(run, found)
-        self._hold(key, run, saved)
-        return self._table.publisher.announce(run, cause)
+        event = encode(shown_signal(found.file, found.signal))
+        try:
+            saved = self._saved(run, event)
+            evolve.match(run, found)
+            self._keep(run, saved)
+        except BadRecord as reason:
+            return [dead_letter(reason, origin, found.sha.encode(), event, ())]
+        return self._table.publisher.announce(run, Cause(origin, found.file, found.signal))
 
-    def _open(self, key: bytes, run_id: str) -> Run:
-        run = self._runs.get(key)
-        if run is None:
-            run = self._runs[key] = open_run(run_id, self._table.rows.get(key))
-        return run
+    def _open(self, run_id: str) -> Run:
+        key = run_id.encode()
+        return self._runs.get(key) or open_run(run_id, self._table.rows.get(key))
 
     def _saved(self, run: Run, value: bytes | None) -> bytes | None:
         """The row as it is, if the input might not fit."""
@@ -128,25 +125,17 @@ class RunsBatch:
         run.size += 4 * added
         return None
 
-    def _hold(self, key: bytes, run: Run, saved: bytes | None) -> None:
+    def _keep(self, run: Run, saved: bytes | None) -> None:
+        """The run is part of the batch; within its limits, or as it was."""
+        key = run.id.encode()
         if saved is not None:
             try:
                 self._table.limits.hold(run)
             except BadRecord:
-                self._runs[key] = open_run(run.id, saved)
+                if key in self._runs:
+                    self._runs[key] = open_run(run.id, saved)
                 raise
-
-    def _dead_letter(self, record: Record, reason: BadRecord) -> Output:
-        found = internal.match_in(record)
-        if found is not None:
-            value = encode(shown_signal(found.file, found.signal))
-            return dead_letter(reason, internal.origin_of(record), found.sha.encode(), value, ())
-        first = internal.received(record)
-        return dead_letter(reason, internal.origin_of(record), first.key, first.value, first.headers)
-
-    def _bad_signal(self, record: Record, bad: BadSignal) -> Output:
-        first = internal.received(record)
-        return dead_letter(bad.reason, internal.origin_of(record), first.key, bad.value, first.headers, path=bad.path)
+        self._runs[key] = run
 
 
 def _bindings(run_id: str, before: Sequence[str], now: Sequence[str]) -> list[Output]:

@@ -56,11 +56,10 @@ class Settings(BaseSettings):
         900_000, description="Bytes the state of one run may take; then superseded signals give way."
     )
     max_record_bytes: Annotated[int, Field(ge=1_000)] = Field(
-        1_048_576, description="Largest value of an input record, in bytes; a larger one is dead-lettered as `too_large`."
+        1_048_576,
+        description="Largest value of an input record, in bytes; a larger one is dead-lettered as `too_large`.",
     )
-    batch_max_records: Annotated[int, Field(ge=1)] = Field(
-        5_000, description="Most input records in one transaction."
-    )
+    batch_max_records: Annotated[int, Field(ge=1)] = Field(5_000, description="Most input records in one transaction.")
     batch_max_bytes: Annotated[int, Field(ge=100_000)] = Field(
         8_388_608, description="Bytes of output after which a transaction takes no more input."
     )

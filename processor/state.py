@@ -165,10 +165,13 @@ class Run:
     row: Row
     judged: Judged
     size: int  # of the encoded row, in bytes, or more
+    _read: tuple[bytes, Terms] | None = None
 
     def terms(self) -> Terms:
-        """What the newest document says."""
-        return decode_terms(self.row.terms)
+        """What the newest document says; read once."""
+        if self._read is None or self._read[0] is not self.row.terms:
+            self._read = self.row.terms, decode_terms(self.row.terms)
+        return self._read[1]
 
     def encoded(self) -> bytes:
         """The row, as it is kept."""
