@@ -4,11 +4,13 @@
 lost to a limit. What goes is the oldest, so no signal that stays is taken for an older one's successor.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from processor.decode import BadRecord
 from processor.evaluate import judge, signals_of
 from processor.state import EVENT, Run, Signal, decode_file, encode
+
+A_PLACE: Final = 4  # how often at most what an input says is kept: in its file, among the ids, in a clause, as shown
 
 
 class Limits(NamedTuple):
@@ -17,9 +19,9 @@ class Limits(NamedTuple):
     signals: int
     row_bytes: int
 
-    def near(self, run: Run, added: int) -> bool:
-        """Whether an input of so many bytes might pass a limit. It is kept in up to four places."""
-        return run.row.count >= self.signals or run.size + 4 * added >= self.row_bytes
+    def near(self, run: Run, signals: int, size: int) -> bool:
+        """Whether an input with so many signals, in so many bytes, might pass a limit."""
+        return run.row.count + signals > self.signals or run.size + A_PLACE * size >= self.row_bytes
 
     def hold(self, run: Run) -> None:
         """Makes room until the run is within its limits; raises BadRecord (`run_full`) when nothing can give way."""

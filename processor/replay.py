@@ -23,7 +23,7 @@ class Replay:
     """Both pipelines on one partition. Each record's outputs are complete before the next is taken."""
 
     def __init__(self, settings: Settings) -> None:
-        self._tables = {
+        self.tables = {
             topic: table
             for pipeline in pipelines(settings)
             for table in [pipeline.table(lambda _: True)]
@@ -53,7 +53,7 @@ class Replay:
         topic, key, value, headers = given
         offset = self._offsets[topic]
         self._offsets[topic] += 1
-        table = self._tables[topic]
+        table = self.tables[topic]
         batch = table.batch()
         outputs = batch.step(Record(topic, 0, offset, timestamp, key, value, headers))
         table.update(batch.changes())

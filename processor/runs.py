@@ -12,7 +12,7 @@ from processor.acceptance import Cause, Publisher, shown_signal
 from processor.dead_letters import dead_letter
 from processor.decode import BadRecord, check_size, decode_document, decode_json, decode_key, decode_signal
 from processor.internal import Binding
-from processor.limits import Limits
+from processor.limits import A_PLACE, Limits
 from processor.record import RUN_INPUTS, RUNS, Belongs, Changes, Output, Record
 from processor.state import Match, Run, encode, open_run
 
@@ -87,7 +87,7 @@ class RunsBatch:
             self._keep(run, None)
             return self._table.publisher.announce(run, cause, forgotten=True) + _bindings(run.id, before, [])
         document = decode_document(decode_json(value), run.id)
-        saved = self._saved(run, value)
+        saved = self._saved(run, value, len(document.signals))
         evolve.record(run, document)
         self._keep(run, saved)
         return [
@@ -117,12 +117,12 @@ class RunsBatch:
         key = run_id.encode()
         return self._runs.get(key) or open_run(run_id, self._table.rows.get(key))
 
-    def _saved(self, run: Run, value: bytes | None) -> bytes | None:
-        """The row as it is, if the input might not fit."""
-        added = len(value or b"")
-        if self._table.limits.near(run, added):
+    def _saved(self, run: Run, value: bytes | None, signals: int = 1) -> bytes | None:
+        """The row as it is, if an input of so many signals might not fit."""
+        size = len(value or b"")
+        if self._table.limits.near(run, signals, size):
             return run.encoded()
-        run.size += 4 * added
+        run.size += A_PLACE * size
         return None
 
     def _keep(self, run: Run, saved: bytes | None) -> None:
