@@ -26,7 +26,7 @@ def _integral(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Integer = Annotated[int, BeforeValidator(_integral)]
+Integral = BeforeValidator(_integral)  # after `ge`, so that JSON Schema shows the minimum
 
 
 class _Signal:
@@ -69,7 +69,7 @@ class AcceptanceRule(Public):
     excludes_events: list[Text200] | None = Field(
         None, description="Names of events that reject the run inside the window; `revert`, `incident` when absent."
     )
-    window_days: Annotated[Integer, Field(ge=0)] | None = Field(
+    window_days: Annotated[int, Field(ge=0), Integral] | None = Field(
         None, description="Days of 24 hours after the run's end, inclusive; 14 when absent."
     )
 
@@ -93,7 +93,9 @@ class Attempt(Public):
 
     id: Id
     node: Text200
-    n: Annotated[Integer, Field(ge=1)] | None = Field(None, description="Its place among the node's attempts, from 1.")
+    n: Annotated[int, Field(ge=1), Integral] | None = Field(
+        None, description="Its place among the node's attempts, from 1."
+    )
 
 
 class ArtifactKind(Public):
