@@ -1,5 +1,8 @@
 """A change as a person reads it: one line, coloured on a terminal, harmless whatever the record says."""
 
+import sys
+from io import TextIOWrapper
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -32,6 +35,8 @@ def harmless(text: str) -> str:
 
 def console() -> Console:
     """Where changes are shown. Text is taken as it is: no markup, no emoji names, no guessed colours, no wrapping."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no “→” gets an escape, not a traceback
     return Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
