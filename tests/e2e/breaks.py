@@ -13,6 +13,7 @@ from processor.engine.partition import Folded, Partition
 from processor.engine.placing import Place, Placing
 from processor.engine.publish import Entries, Entry, PlainPublisher, Publisher, send
 from processor.engine.restore import Reader
+from processor.runs import RunsTable
 
 
 def slow(seconds: float) -> None:
@@ -60,9 +61,7 @@ def no_fencing() -> None:
 def group_offsets() -> None:
     """Inputs are read on from the consumer group's offsets, whatever the state says."""
 
-    async def start_at_group_offsets(
-        self: Placing, source: Reader, places: list[Place]
-    ) -> dict[TopicPartition, int]:
+    async def start_at_group_offsets(self: Placing, source: Reader, places: list[Place]) -> dict[TopicPartition, int]:
         bounds = await source.bounds(tp for place in places for tp in place.inputs)
         return {tp: await source.written.committed(tp) or bounds[tp][0] for tp in bounds}
 
@@ -76,7 +75,8 @@ def forget_state() -> None:
     async def restore_positions_only(self: Reader, tables: Mapping, start: Mapping, rows_key: bytes) -> tuple:
         ends, rows, read = await restored(self, tables, start, rows_key)
         for table in tables.values():
-            table.rows.clear()
+            if isinstance(table, RunsTable):
+                table.rows.clear()
         return ends, rows, read
 
     Reader.restore = restore_positions_only

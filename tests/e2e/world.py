@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +20,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, 
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from processor import record, topics_admin
+from processor.engine import positions
 from processor.settings import Settings
 from tests.broker import REPOSITORY
 from tests.waiting import until
@@ -38,13 +39,18 @@ class Worker:
     def said(self) -> str:
         return self.log.read_text()
 
+    def wait(self, condition: Callable[[], object], what: str, seconds: float = 30) -> None:
+        """Wait for something while this worker is alive."""
+
+        def so_or_ended() -> bool:
+            ended = self.process.poll() is not None
+            return bool(condition()) or ended
+
+        until(so_or_ended, what, seconds)
+        assert condition(), f"waited for {what}, but the worker ended with {self.process.returncode}:\n{self.said()}"
+
     def wait_said(self, text: str, seconds: float = 30, times: int = 1) -> None:
-        until(
-            lambda: self.said().count(text) >= times or self.process.poll() is not None,
-            f"worker says {text!r}; it said\n{self.said()}",
-            seconds,
-        )
-        assert self.said().count(text) >= times, f"the worker ended with {self.process.returncode}:\n{self.said()}"
+        self.wait(lambda: self.said().count(text) >= times, f"worker says {text!r} ({times})", seconds)
 
     def wait_end(self, seconds: float = 30) -> int:
         until(lambda: self.process.poll() is not None, f"the worker ends; it said\n{self.said()}", seconds)
@@ -72,7 +78,10 @@ class World:
     @property
     def settings(self) -> Settings:
         return Settings(
-            kafka_bootstrap_servers=self.servers, application_id=self.tag, topic_prefix=f"{self.tag}.", topic_partitions=4
+            kafka_bootstrap_servers=self.servers,
+            application_id=self.tag,
+            topic_prefix=f"{self.tag}.",
+            topic_partitions=4,
         )
 
     def name(self, logical: str) -> str:
@@ -82,7 +91,7 @@ class World:
     def admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": self.servers})
 
-    def create(self, without: Iterable[str] = (), partitions: Mapping[str, int] = {}) -> None:  # noqa: B006
+    def create(self, without: Iterable[str] = (), partitions: Mapping[str, int] = {}) -> None:
         """The topics as the product makes them; some left out, some with another partition count."""
         logical = {self.name(topic): topic for topic in topics_admin.TABLE}
         new = [
@@ -110,7 +119,7 @@ class World:
         until(created, f"{name} is there again")
 
     def producer(self, **config: Any) -> Producer:
-        """librdkafka with its own partitioner, which is not Java's."""
+        """Librdkafka with its own partitioner, which is not Java's."""
         return Producer({"bootstrap.servers": self.servers, "linger.ms": 5, **config})
 
     def produce(self, records: Iterable[tuple[str, bytes | None, bytes | None]], **config: Any) -> None:
@@ -148,7 +157,39 @@ class World:
     def settle(self, inputs: Iterable[str] = INPUTS, seconds: float = 60) -> None:
         """Wait until everything that went in was worked off, and what came of it too."""
         inputs = tuple(inputs)
-        until(lambda: self.lag(inputs) == 0, f"{self.tag} has no lag", seconds)
+        self.while_served(lambda: self.lag(inputs) == 0, f"{self.tag} has no lag", seconds)
+
+    def while_served(self, condition: Callable[[], bool], what: str, seconds: float) -> None:
+        """Wait for something while there is a worker."""
+
+        def so_or_alone() -> bool:
+            return condition() or all(worker.process.poll() is not None for worker in self.workers)
+
+        until(so_or_alone, what, seconds)
+        assert condition(), "no worker is left:\n" + "\n".join(worker.said() for worker in self.workers)
+
+    def settle_by_state(self, pipeline: str = "runs", inputs: Iterable[str] = INPUTS[:3], seconds: float = 60) -> None:
+        """The same, by the positions in the state: without transactions the group has no offsets."""
+
+        def settled() -> bool:
+            rows = self.read(f"{pipeline}-changelog")
+            at = {m.partition(): value(m)["positions"] for m in rows if m.key() == positions.KEY}
+            return all(
+                at.get(partition, {}).get(topic, 0) >= end
+                for topic in map(self.name, inputs)
+                for partition, end in self.ends(topic).items()
+            )
+
+        self.while_served(settled, f"{self.tag} has read everything", seconds)
+
+    def ends(self, topic: str) -> dict[int, int]:
+        """The end of each partition of a topic, by its name on the broker."""
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "none"})
+        try:
+            partitions = consumer.list_topics(topic, 10).topics[topic].partitions
+            return {n: consumer.get_watermark_offsets(TopicPartition(topic, n), 10)[1] for n in partitions}
+        finally:
+            consumer.close()
 
     def worker(self, *args: str, **environment: str) -> Worker:
         """Start a worker process: `tests.e2e.worker` with these arguments."""
@@ -208,7 +249,7 @@ def read(servers: str, topic: str, isolation: str = "read_committed") -> list[Me
         )
         unread, found = set(partitions), []
         while unread:
-            for message in consumer.consume(5_000, 1.0):
+            for message in consumer.consume(1_000, 0.05):
                 error = message.error()
                 if error is None:
                     found.append(message)
