@@ -47,6 +47,16 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns its exit code."""
     args = parser().parse_args(argv)
+    try:
+        return _with_settings(args)
+    except KeyboardInterrupt:
+        return 130  # as shells have it
+    except BrokenPipeError:  # whoever read our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return os.EX_OK
+
+
+def _with_settings(args: argparse.Namespace) -> int:
     from pydantic import ValidationError
 
     from processor.settings import Settings

@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -46,8 +47,11 @@ _decode = msgspec.json.Decoder(_Members).decode
 
 def read(path: str) -> Iterator[bytes]:
     """The lines of a file. Raises OSError where it cannot be read."""
-    with _open(path) as file:
-        yield from file
+    try:
+        with _open(path) as file:
+            yield from file
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"{path} is no whole gzip file: {error}") from error
 
 
 def _open(path: str) -> AbstractContextManager[BinaryIO]:

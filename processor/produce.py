@@ -6,7 +6,6 @@ Law: records of one partition are there in the file's order; a key goes where Ja
 import argparse
 import asyncio
 import os
-import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
@@ -39,7 +38,7 @@ def lines_of(path: str) -> Iterator[Numbered]:
             yield number, line
     except BadLine as bad:
         raise broker.Failure(os.EX_DATAERR, f"{path}: {bad}. The lines before it are on the broker") from bad
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise broker.Failure(os.EX_NOINPUT, f"{path} cannot be read: {error}") from error
 
 

@@ -101,6 +101,8 @@ def main(path: str, output: str | None, settings: Settings) -> int:
     except BadLine as error:
         print(f"acceptance replay: {path}: {error}", file=sys.stderr)
         return os.EX_DATAERR
+    except BrokenPipeError:
+        raise  # of the output, and no matter
     except OSError as error:
         print(f"acceptance replay: {error}", file=sys.stderr)
         return os.EX_NOINPUT
