@@ -11,7 +11,7 @@ from tests import broker
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[str]:
-    """The bootstrap servers of a real Kafka; a test that asks for it is skipped, with the reason, where there is none."""
+    """The bootstrap servers of a real Kafka; a test that asks for it is skipped where there is none."""
     with ExitStack() as stack:
         try:
             servers = stack.enter_context(broker.kafka())

@@ -20,9 +20,7 @@ def main() -> int:
     parser.add_argument("--toy", action="store_true")
     parser.add_argument("--no-transactions", action="store_true")
     parser.add_argument("--break", dest="broken", action="append", default=[], choices=sorted(breaks.BREAKS))
-    parser.add_argument(
-        "--slow", type=float, default=0.0, help="seconds that each batch waits, folded, to be published"
-    )
+    parser.add_argument("--slow", type=float, default=0.0, help="seconds each batch waits to be published")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     for library in ("faust", "mode", "aiokafka"):
