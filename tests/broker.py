@@ -111,7 +111,7 @@ def _start(jars: Path, scratch: Path) -> tuple[subprocess.Popen[bytes], str]:
         [java[0], HEAP, *java[1:], "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=scratch
     )
     try:
-        until(lambda: process.poll() is not None or _listens(port), f"Kafka listens on {port}", seconds=60)
+        until(lambda: process.poll() is not None or listens(port), f"Kafka listens on {port}", seconds=60)
     except BaseException:
         process.kill()
         raise
@@ -132,6 +132,7 @@ def free_ports(count: int) -> list[int]:
             one.close()
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
+    """Whether somebody listens on a port of this machine."""
     with socket.socket() as one:
         return one.connect_ex(("localhost", port)) == 0

@@ -142,12 +142,13 @@ class Partition:
         for record in chunk.records:
             if done == most or size >= limit:
                 break
-            for to, key, value, headers in batch.step(as_record(topic, number, record)):
+            for output in batch.step(as_record(topic, number, record)):
+                key, value = output.key, output.value
                 size += len(value or b"") + len(key or b"")
-                where = routes(to, key)
+                where = routes(output.topic, key)
                 if (entries := outputs.get(where)) is None:
                     outputs[where] = entries = []
-                entries.append((key, value, headers))
+                entries.append((key, value, output.headers))
             done += 1
         folded.output_bytes = size
         return done

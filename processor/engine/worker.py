@@ -154,6 +154,7 @@ class Worker(faust.Worker):  # type: ignore[misc] # Faust has no types here
 
 def run(settings: Settings, pipelines: Sequence[Pipeline], *, transactions: bool = True) -> int:
     """Serve until told to stop. Returns the exit code, or ends the process with one of sysexits and a sentence."""
+    configure_logging()
     log.info("starting %s on %s", settings.application_id, settings.kafka_bootstrap_servers)
     try:
         counts = asyncio.run(checked_counts(settings, pipelines))
@@ -168,6 +169,14 @@ def run(settings: Settings, pipelines: Sequence[Pipeline], *, transactions: bool
         if end.code:
             die("the worker ended by itself; what went wrong is above", os.EX_SOFTWARE)
     return os.EX_OK
+
+
+def configure_logging() -> None:
+    """One line for each thing an operator acts on, to standard error; of the libraries only what went wrong. A process
+    that has its own configuration keeps it."""
+    if not logging.getLogger().handlers:
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+        logging.getLogger("processor").setLevel(logging.INFO)
 
 
 async def checked_counts(settings: Settings, pipelines: Sequence[Pipeline]) -> dict[str, int]:

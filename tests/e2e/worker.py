@@ -6,7 +6,6 @@ Nothing of this is in the product: a break replaces one of its functions in this
 """
 
 import argparse
-import logging
 import sys
 
 from processor.engine.worker import run
@@ -22,9 +21,6 @@ def main() -> int:
     parser.add_argument("--break", dest="broken", action="append", default=[], choices=sorted(breaks.BREAKS))
     parser.add_argument("--slow", type=float, default=0.0, help="seconds each batch waits to be published")
     args = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    for library in ("faust", "mode", "aiokafka"):
-        logging.getLogger(library).setLevel(logging.WARNING)
     for name in args.broken:
         breaks.BREAKS[name]()
     if args.slow:
