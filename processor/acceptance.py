@@ -1,9 +1,10 @@
 """`diff`: what a run's state says now, and what is new about it, as the records that are published."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
+from msgspec import Struct
 
 from processor import record
 from processor.evaluate import shown_source
@@ -20,7 +21,7 @@ JSON: Final = ("content-type", b"application/json")
 SPEC: Final = ("ce_specversion", b"1.0")
 
 
-class Origin(NamedTuple):
+class Origin(Struct, array_like=True, frozen=True, gc=False):
     """Where an input was read first; `timestamp` in milliseconds since 1970."""
 
     topic: str
@@ -29,7 +30,7 @@ class Origin(NamedTuple):
     timestamp: int | None
 
 
-class Cause(NamedTuple):
+class Cause(Struct, frozen=True, gc=False):
     """The input that was applied: a signal with its file, or a document."""
 
     origin: Origin
@@ -37,7 +38,7 @@ class Cause(NamedTuple):
     signal: Signal | None = None
 
 
-class Answer(NamedTuple):
+class Answer(Struct, frozen=True, gc=False):
     """The judgement on a run."""
 
     status: str
@@ -158,12 +159,12 @@ def _members(run: Run, answer: Answer, cause: Cause) -> dict[str, object]:
 
 
 def _cause(cause: Cause) -> dict[str, object]:
-    topic, partition, offset, timestamp = cause.origin
+    origin = cause.origin
     return {
-        "topic": topic,
-        "partition": partition,
-        "offset": offset,
-        "recorded_at": show_recorded(timestamp),
+        "topic": origin.topic,
+        "partition": origin.partition,
+        "offset": origin.offset,
+        "recorded_at": show_recorded(origin.timestamp),
         "signal": None if cause.signal is None else cause.signal.id,
     }
 

@@ -26,6 +26,7 @@ SHA: Final = re.compile(r"[0-9a-f]{7,64}")
 # the validators themselves: TypeAdapter's own method costs as much as a third of the check
 _signal: Final = signals.RECORD.validator.validate_python
 _commit_event: Final = commit_events.RECORD.validator.validate_python
+_document: Final = runs.RECORD.validator.validate_python
 A_TIMESTAMP: Final = "2000-01-01T00:00:00Z"
 TIER_RANK: Final = {tier: rank for rank, tier in enumerate(TIERS)}
 
@@ -38,11 +39,7 @@ class BadRecord(Exception):
         self.code = code
 
 
-class Filed(NamedTuple):
-    """A signal and the file it belongs in: `<kind>:<name>`."""
-
-    file: str
-    signal: Signal
+Filed = tuple[str, Signal]  # the file it belongs in: `<kind>:<name>`
 
 
 class BadSignal(NamedTuple):
@@ -134,7 +131,7 @@ def decode_commit_event(value: object) -> Filed:
 
 def _filed(fields: Verdict | Score | LateEvent) -> Filed:
     source = fields.source
-    return Filed(
+    return (
         f"{fields.kind}:{fields.name}",
         Signal(
             _instant(fields.observed_at, "observed_at"),
@@ -169,7 +166,7 @@ def _instant(text: str, where: str) -> int:
 def decode_document(value: object, run_id: str) -> Document:
     """A document as it comes on `runs`. A bad signal inside it is set apart and does not spoil it."""
     try:
-        fields = runs.RECORD.validate_python(value)
+        fields: RunDocument = _document(value)
     except ValidationError as error:
         _refuse(runs.RECORD, value, error)
     ended = None if fields.run.ended_at is None else _instant(fields.run.ended_at, "run.ended_at")

@@ -67,16 +67,19 @@ def judge_one(run: Run, file: str, signal: Signal) -> None:
 def signals_of(run: Run, file: str) -> list[Signal]:
     """The signals of one kind and name, each once."""
     row = run.row
-    found = set(decode_file(row.files.get(file, EMPTY))) | set(decode_file(row.embedded.get(file, EMPTY)))
+    found = decode_file(row.files.get(file, EMPTY))
+    others = decode_file(row.embedded.get(file, EMPTY))
     if file.startswith(EVENT):
         named = named_matches(run, run.terms())
-        found.update(m.signal for m in named if m.file == file and any(m.commits.values()))
-    return list(found)
+        others += [m.signal for m in named if m.file == file and any(m.commits.values())]
+    return list({*found, *others}) if others else found
 
 
 def named_matches(run: Run, terms: Terms) -> list[Match]:
     """The matches that say something: "while the newest document names that commit"."""
-    found = []
+    found: list[Match] = []
+    if run.row.matches == EMPTY:
+        return found
     for m in decode_matches(run.row.matches):
         commits = {commit: clear for commit, clear in m.commits.items() if commit in terms.commits}
         if commits:
@@ -152,10 +155,10 @@ def _shown_event(run: Run, name: str, signal: Signal, terms: Terms, matches: lis
 
 def _commit(run: Run, file: str, signal: Signal, matches: list[Match]) -> tuple[str | None, str | None]:
     """The run's sha and how it matched; exact before prefix. "Both null for an event that came in `signals`"."""
-    came_in_signals = (run.row.files.get(file, EMPTY), run.row.embedded.get(file, EMPTY))
-    if any(signal in decode_file(kept) for kept in came_in_signals):
-        return None, None
     same = [m for m in matches if m.file == file and m.signal == signal]
+    came_in_signals = (run.row.files.get(file, EMPTY), run.row.embedded.get(file, EMPTY))
+    if not same or any(signal in decode_file(kept) for kept in came_in_signals):
+        return None, None
     prefix, commit = min((m.sha != commit, commit) for m in same for commit, clear in m.commits.items() if clear)
     return commit, "prefix" if prefix else "exact"
 

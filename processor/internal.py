@@ -66,8 +66,10 @@ def received(record: Record) -> Record:
     """The record as it came in, if it was passed on."""
     if record.topic != RUN_INPUTS:
         return record
-    origin = origin_of(record)
-    return Record(*origin, record.key, record.value, record.headers[1:])
+    first = origin_of(record)
+    return Record(
+        first.topic, first.partition, first.offset, first.timestamp, record.key, record.value, record.headers[1:]
+    )
 
 
 def match_in(record: Record) -> Match | None:

@@ -6,7 +6,7 @@ lost to a limit. What goes is the oldest, so no signal that stays is taken for a
 
 from typing import Final, NamedTuple
 
-from processor.decode import BadRecord
+from processor.decode import BadRecord, Filed
 from processor.evaluate import judge, signals_of
 from processor.state import EVENT, Run, Signal, decode_file, encode
 
@@ -45,9 +45,6 @@ class Limits(NamedTuple):
 
     def _fits(self, run: Run) -> bool:
         return run.row.count <= self.signals and run.size <= self.row_bytes
-
-
-Filed = tuple[str, Signal]
 
 
 def superseded(run: Run) -> list[tuple[int, str, bytes, Filed]]:

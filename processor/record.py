@@ -7,6 +7,8 @@ called on a broker.
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from msgspec import Struct
+
 RUNS = "runs"
 SIGNALS = "signals"
 COMMIT_EVENTS = "commit-events"
@@ -20,7 +22,7 @@ COMMIT_INDEX = "commit-index"  # internal: commit events, and which run names wh
 Headers = Sequence[tuple[str, bytes | None]]
 
 
-class Record(NamedTuple):
+class Record(Struct, frozen=True, gc=False):
     """An input record. `timestamp` is in milliseconds since 1970, None when the record has none."""
 
     topic: str
@@ -32,7 +34,7 @@ class Record(NamedTuple):
     headers: Headers
 
 
-class Output(NamedTuple):
+class Output(Struct, frozen=True, gc=False):
     """A record to be written. Which partition it goes to is the topic's affair, not the pipeline's."""
 
     topic: str

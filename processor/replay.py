@@ -50,12 +50,11 @@ class Replay:
             yield from self._step(match)
 
     def _step(self, given: Output, timestamp: int | None = None) -> list[Output]:
-        topic, key, value, headers = given
-        offset = self._offsets[topic]
-        self._offsets[topic] += 1
-        table = self.tables[topic]
+        offset = self._offsets[given.topic]
+        self._offsets[given.topic] += 1
+        table = self.tables[given.topic]
         batch = table.batch()
-        outputs = batch.step(Record(topic, 0, offset, timestamp, key, value, headers))
+        outputs = batch.step(Record(given.topic, 0, offset, timestamp, given.key, given.value, given.headers))
         table.update(batch.changes())
         return outputs
 
