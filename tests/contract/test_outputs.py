@@ -49,3 +49,13 @@ def test_an_added_header_may_not_be_left_out() -> None:
     required = {field.alias or name for name, field in AddedHeaders.model_fields.items() if field.is_required()}
     assert NAMES - required == {"ocp.errors.path"}
     assert set(SCHEMAS["acceptance-dead-letters"].schema["required"]) == required
+
+
+def test_readers_ignore_fields_they_do_not_know() -> None:
+    """A member that is added later breaks no reader."""
+    for line in replay(json.dumps(record).encode() for record in records(3, 60)):
+        output = json.loads(line)
+        if output["topic"] in OUTPUTS and output["value"] is not None:
+            value = {**output["value"], "added_later": {"a": 1}}
+            TOPICS[output["topic"]].RECORD.validate_json(json.dumps(value))
+            assert list(SCHEMAS[output["topic"]].iter_errors(value)) == []

@@ -118,8 +118,8 @@ class Letter(NamedTuple):
 class Played:
     """The pipelines after the given records, and what they said."""
 
-    def __init__(self, given: Sequence[Given], **limits: int) -> None:
-        self._replay = Replay(Settings(**limits))  # type: ignore[arg-type]
+    def __init__(self, given: Sequence[Given], **settings: Any) -> None:
+        self._replay = Replay(Settings(**settings))
         self.given: list[Given] = []
         self.outputs: list[Output] = []
         self.then(*given)
@@ -175,6 +175,6 @@ class Played:
         return [letter.code for letter in self.letters()]
 
 
-def play(*given: Given, **limits: int) -> Played:
-    """What comes of these records, one after the other; `limits` are settings."""
-    return Played(given, **limits)
+def play(*given: Given, **settings: Any) -> Played:
+    """What comes of these records, one after the other."""
+    return Played(given, **settings)
