@@ -15,7 +15,6 @@ from aiokafka.errors import KafkaConnectionError, KafkaError
 from processor.settings import Settings
 
 REQUEST_TIMEOUT_MS = 20_000
-INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
 class Failure(Exception):
@@ -37,11 +36,6 @@ def run(command: Coroutine[Any, Any, int]) -> int:
     except KafkaError as error:
         print(f"acceptance: the broker failed: {error!r}. Try again when it is well", file=sys.stderr)
         return os.EX_TEMPFAIL
-    except BrokenPipeError:  # the reader of a pipe had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return os.EX_OK
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 @asynccontextmanager
