@@ -19,6 +19,8 @@ from processor.engine.placing import Placing
 
 log = logging.getLogger(__name__)
 
+COUNTS_SECONDS = 60
+
 
 @dataclass(slots=True)
 class Assignment:
@@ -71,3 +73,19 @@ class Assignment:
             self.remember(asyncio.create_task(partition.publisher.close()))
         if partitions:
             log.info("gave up %s", ", ".join(partition.name for partition in partitions))
+            self.say_counts()
+
+    def say_counts(self) -> None:
+        """What was done since the last time, a line for each pipeline that did something: records in, transactions, and
+        records out by topic. What went to `run-inputs` from `runs` came in on another run's partition."""
+        for name, counts in self.placing.counts.items():
+            if counts:
+                listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+                log.info("%s: %s", name, listed)
+                counts.clear()
+
+    async def say_counts_now_and_then(self) -> None:
+        """For as long as the worker runs."""
+        while True:
+            await asyncio.sleep(COUNTS_SECONDS)
+            self.say_counts()

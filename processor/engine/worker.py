@@ -118,6 +118,7 @@ def build(settings: Settings, pipelines: Sequence[Pipeline], counts: Mapping[str
     async def revoked(_app: App, _revoked: object, **_: object) -> None:
         await assignment.revoke()
 
+    app.task(assignment.say_counts_now_and_then)
     app.assignment = assignment
     return app
 
