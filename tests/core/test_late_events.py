@@ -199,6 +199,9 @@ def test_the_attempt_is_that_of_the_signal_that_completed_the_rule() -> None:
     late = [verdict("review", "pass", id=name, **more) for name, more in (("b", {}), ("d", AT_D), ("c", AT_C))]
     said = play(run("tests", "review"), *late, early)
     assert said.last()["accepted_at_attempt"] == {"id": "at c", "number": None}
+    both = [verdict("tests", "pass", id="d", **AT_D), verdict("review", "pass", id="c", **AT_C)]
+    for required in (("tests", "review"), ("review", "tests")):  # several clauses may begin to hold at once
+        assert play(run(*required), *both).last()["accepted_at_attempt"]["id"] == "at c"
 
 
 AT_C, AT_D = {"at_attempt": "at c"}, {"at_attempt": "at d"}

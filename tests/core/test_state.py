@@ -37,6 +37,7 @@ def state(said: Played) -> Any:
 def test_the_newest_document_is_the_last_one_in_the_topic_s_order() -> None:
     """Not the one that ended last; it replaces the one before whole."""
     said = play(run("tests", title="first", ended_at=day(9), labels={"a": "b"}), PASS)
+    assert (said.last()["title"], said.last()["workspace"], said.last()["labels"]) == ("first", None, {"a": "b"})
     said.then(run("tests", "review", title="second", ended_at=day(0), workspace="w"))
     last = said.last()
     assert said.answer() == ("unknown", ["missing:review"])
