@@ -54,10 +54,12 @@ def judge_one(run: Run, file: str, signal: Signal) -> None:
     for index, clause in enumerate(judged.clauses):
         if clause.file == file:
             if clause.seen is None or signal.at > clause.seen:
-                judged.clauses[index] = rule.advance(clause, signal.at, [signal])
+                now = rule.advance(clause, signal.at, [signal])
             else:
-                judged.clauses[index] = rule.judge(clause, signals_of(run, file))
-            rule.find_accepted_at(judged, lambda: run.terms().attempts)
+                now = rule.judge(clause, signals_of(run, file))
+            judged.clauses[index] = now
+            if now.spans is not clause.spans:
+                rule.find_accepted_at(judged, lambda: run.terms().attempts)
     if file.startswith(EVENT):
         terms = run.terms()
         if file.removeprefix(EVENT) in terms.excludes:

@@ -35,9 +35,6 @@ def instant(text: str) -> int:
     return seconds * NS + (int(fraction[1:10].ljust(9, "0")) if fraction else 0)
 
 
-@lru_cache(
-    maxsize=16_384
-)  # each is shown several times: of a run when it was accepted, of a batch when it was recorded
 def show(at: int) -> str:
     """RFC 3339, "in UTC with Z and no trailing zeros".
 
@@ -50,8 +47,13 @@ def show(at: int) -> str:
         seconds, zone = seconds - NEARLY_A_DAY, "-23:59"
     elif seconds < YEAR_1:
         seconds, zone = seconds + NEARLY_A_DAY, "+23:59"
-    text = (EPOCH + timedelta(seconds=seconds)).isoformat()
+    text = _second(seconds)
     return f"{text}.{fraction:09d}".rstrip("0") + zone if fraction else text + zone
+
+
+@lru_cache(maxsize=16_384)  # the records of a batch have few, and a run shows the same ones on each of its inputs
+def _second(seconds: int) -> str:
+    return (EPOCH + timedelta(seconds=seconds)).isoformat()
 
 
 def show_recorded(timestamp: int | None) -> str | None:
