@@ -1,6 +1,6 @@
 """Instants: whole nanoseconds since 1970, read from RFC 3339 and shown in it. A nanosecond later is later."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Final
 
@@ -47,17 +47,26 @@ def show(at: int) -> str:
         seconds, zone = seconds - NEARLY_A_DAY, "-23:59"
     elif seconds < YEAR_1:
         seconds, zone = seconds + NEARLY_A_DAY, "+23:59"
-    text = _second(seconds)
+    days, second = divmod(seconds, 86_400)
+    text = _day(days) + _time(second)
     return f"{text}.{fraction:09d}".rstrip("0") + zone if fraction else text + zone
 
 
-@lru_cache(maxsize=16_384)  # the records of a batch have few, and a run shows the same ones on each of its inputs
-def _second(seconds: int) -> str:
-    return (EPOCH + timedelta(seconds=seconds)).isoformat()
+@lru_cache(maxsize=4_096)
+def _day(days: int) -> str:
+    return date.fromordinal(EPOCH.toordinal() + days).isoformat()
+
+
+@lru_cache(maxsize=86_400)
+def _time(second: int) -> str:
+    return f"T{second // 3_600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
 
 
 def show_recorded(timestamp: int | None) -> str | None:
     """A record's timestamp (milliseconds since 1970); None where it has none, or one that no calendar has."""
     if timestamp is None or not YEAR_1 <= timestamp // 1_000 < YEAR_10000:
         return None
-    return show(timestamp * 1_000_000)
+    seconds, milliseconds = divmod(timestamp, 1_000)
+    days, second = divmod(seconds, 86_400)
+    fraction = f".{milliseconds:03d}".rstrip("0") if milliseconds else ""
+    return f"{_day(days)}{_time(second)}{fraction}Z"
