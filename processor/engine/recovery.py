@@ -28,7 +28,7 @@ class PlacingRecovery(Recovery):  # type: ignore[misc] # Faust has no types here
             if await self.wait_for_stopped(self.signal_recovery_start):
                 break
             self.signal_recovery_start.clear()
-            generation, consumer = self._generation_id, self.app.consumer
+            generation, consumer, epoch = self._generation_id, self.app.consumer, self.assignment.intake.epoch
             try:
                 await self._wait(self.assignment.place(consumer.assignment()))
                 await self.on_recovery_completed(generation)  # Consumer.seek_to_committed, then lets records flow
@@ -38,7 +38,8 @@ class PlacingRecovery(Recovery):  # type: ignore[misc] # Faust has no types here
                 break
             except Exception as error:  # noqa: BLE001 - a recovery that ends leaves a worker that does nothing
                 die_of(error, "taking over partitions")
-            settled = not self.signal_recovery_start.is_set() and generation == self.app.consumer_generation_id
+            # what ended meanwhile, because the next rebalance came or we leave, has no positions to seek
+            settled = epoch == self.assignment.intake.epoch and generation == self.app.consumer_generation_id
             if settled and not self.app.rebalancing and not consumer.is_placed():
                 die("the positions could not be sought in time", os.EX_TEMPFAIL)
 

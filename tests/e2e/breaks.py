@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from aiokafka import TopicPartition
 
 from processor.engine import fetch, placing, publish
+from processor.engine.fetch import Consumer
 from processor.engine.intake import Chunk
 from processor.engine.partition import Folded, Partition
 from processor.engine.placing import Place, Placing
@@ -25,6 +26,17 @@ def slow(seconds: float) -> None:
         await published(self, folded)
 
     Partition.publish = publish_late
+
+
+def slow_seek(seconds: float) -> None:
+    """No break: placed partitions wait before their positions are sought."""
+    sought = Consumer.seek_to_committed
+
+    async def seek_late(self: Consumer) -> dict[TopicPartition, int]:
+        await asyncio.sleep(seconds)
+        return await sought(self)
+
+    Consumer.seek_to_committed = seek_late
 
 
 def read_uncommitted() -> None:

@@ -43,6 +43,15 @@ def test_a_busy_worker_stops(here: World) -> None:
     assert broken(here) == {}
 
 
+def test_a_worker_that_takes_over_stops(here: World) -> None:
+    """Between placing its partitions and seeking their positions: that is no failure either."""
+    here.create()
+    worker = here.worker("--slow-seek", "1")
+    worker.wait_said("serving")
+    worker.send(signal.SIGTERM)
+    assert worker.wait_end(10) == 0, worker.said()
+
+
 def test_a_worker_that_begins_stops(here: World) -> None:
     """Before it has any partition."""
     here.create()

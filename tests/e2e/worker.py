@@ -20,11 +20,14 @@ def main() -> int:
     parser.add_argument("--no-transactions", action="store_true")
     parser.add_argument("--break", dest="broken", action="append", default=[], choices=sorted(breaks.BREAKS))
     parser.add_argument("--slow", type=float, default=0.0, help="seconds each batch waits to be published")
+    parser.add_argument("--slow-seek", type=float, default=0.0, help="seconds from placing to seeking")
     args = parser.parse_args()
     for name in args.broken:
         breaks.BREAKS[name]()
     if args.slow:
         breaks.slow(args.slow)
+    if args.slow_seek:
+        breaks.slow_seek(args.slow_seek)
     settings = Settings()
     chosen = [toy.PIPELINE] if args.toy else pipelines(settings)
     return run(settings, chosen, transactions=not args.no_transactions)

@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from processor import record, topics_admin
@@ -148,7 +156,7 @@ class World:
             total = 0
             for topic in map(self.name, inputs):
                 for partition in consumer.list_topics(topic, 10).topics[topic].partitions:
-                    first, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), 10)
+                    first, end = watermarks(consumer, TopicPartition(topic, partition))
                     total += end - max(first, at.get((topic, partition), 0))
             return total
         finally:
@@ -187,7 +195,7 @@ class World:
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "none"})
         try:
             partitions = consumer.list_topics(topic, 10).topics[topic].partitions
-            return {n: consumer.get_watermark_offsets(TopicPartition(topic, n), 10)[1] for n in partitions}
+            return {n: watermarks(consumer, TopicPartition(topic, n))[1] for n in partitions}
         finally:
             consumer.close()
 
@@ -243,7 +251,7 @@ def read(servers: str, topic: str, isolation: str = "read_committed") -> list[Me
         partitions = consumer.list_topics(topic, 10).topics[topic].partitions
         consumer.assign(
             [
-                TopicPartition(topic, number, consumer.get_watermark_offsets(TopicPartition(topic, number), 10)[0])
+                TopicPartition(topic, number, watermarks(consumer, TopicPartition(topic, number))[0])
                 for number in partitions
             ]
         )
@@ -260,6 +268,17 @@ def read(servers: str, topic: str, isolation: str = "read_committed") -> list[Me
         return found
     finally:
         consumer.close()
+
+
+def watermarks(consumer: Consumer, tp: TopicPartition) -> tuple[int, int]:
+    """The first offset and the end; a topic that was just made has no leader for a moment."""
+
+    def asked() -> tuple[int, int] | None:
+        with suppress(KafkaException):
+            return consumer.get_watermark_offsets(tp, 10)
+        return None
+
+    return until(asked, f"the bounds of {tp}")
 
 
 def value(message: Message) -> Any:
