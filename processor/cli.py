@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,8 +41,42 @@ def parser() -> argparse.ArgumentParser:
     watch.add_argument("--run", metavar="ID", help="only this run")
     watch.add_argument("--from-beginning", action="store_true", help="first what the topic still holds")
     watch.add_argument("--json", action="store_true", help="print JSON, one change a line")
+    _add_dead_letters(commands.add_parser("dead-letters", help="what was set aside and why; put it back in"))
     commands.add_parser("demo", help="a real repository's history on an embedded broker")
     return top
+
+
+def _add_dead_letters(letters: argparse.ArgumentParser) -> None:
+    actions = letters.add_subparsers(dest="action", required=True, metavar="ACTION")
+    show = actions.add_parser("show", help="one of them, whole")
+    show.add_argument("place", metavar="PARTITION:OFFSET", help="as `list` gives it")
+    listing = actions.add_parser("list", help="a line each; exit code 1 when there are some")
+    redrive = actions.add_parser("redrive", help="back to the topic they came from; without --execute only shown")
+    for chosen in (listing, redrive):
+        chosen.add_argument("--code", action="append", help="only of this code (may be repeated)")
+        chosen.add_argument("--topic", action="append", help="only from this input topic (may be repeated)")
+        chosen.add_argument(
+            "--since", type=timestamp, metavar="TIME", help="set aside at or after (RFC 3339, or a date)"
+        )
+        chosen.add_argument("--until", type=timestamp, metavar="TIME", help="set aside before")
+    for reading in (show, listing):
+        reading.add_argument("--json", action="store_true", help="print JSON")
+    redrive.add_argument("--execute", action="store_true", help="write them")
+    redrive.add_argument("--rate", type=positive, default=100.0, metavar="N", help="records a second (100)")
+
+
+def timestamp(text: str) -> int:
+    """A time on the command line, in milliseconds since 1970. Raises ValueError."""
+    found = datetime.fromisoformat(text)
+    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1_000)
+
+
+def positive(text: str) -> float:
+    """A number on the command line that is more than 0. Raises ValueError."""
+    found = float(text)
+    if not 0 < found < float("inf"):
+        raise ValueError(text)
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,6 +125,10 @@ def _run(args: argparse.Namespace, settings: "Settings") -> int:
             from processor import produce
 
             return produce.main(args, settings)
+        case "dead-letters":
+            from processor import redrive
+
+            return redrive.main(args, settings)
         case "watch":
             from processor import watch
 

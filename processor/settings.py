@@ -59,6 +59,9 @@ class Settings(BaseSettings):
         1_048_576,
         description="Largest value of an input record, in bytes; a larger one is dead-lettered as `too_large`.",
     )
+    stop_on_bad_input: bool = Field(
+        False, description="Stop (exit 65) when a partition's input is nearly all bad; else it is only said in the log."
+    )
     batch_max_records: Annotated[int, Field(ge=1)] = Field(5_000, description="Most input records in one transaction.")
     batch_max_bytes: Annotated[int, Field(ge=100_000)] = Field(
         8_388_608, description="Bytes of output after which a transaction takes no more input."

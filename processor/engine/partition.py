@@ -4,8 +4,9 @@ Law: a chunk must start where the last one ended; a row enters the table only wh
 """
 
 import asyncio
+import logging
 import os
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,8 +17,11 @@ from processor.engine.exits import die, die_of
 from processor.engine.intake import Chunk, Intake
 from processor.engine.positions import Positions
 from processor.engine.publish import Entry, Publisher
+from processor.engine.quality import Quality
 from processor.engine.routes import Routes
-from processor.record import Batch, Changes, Record, Table
+from processor.record import DEAD_LETTERS, Batch, Changes, Record, Table
+
+log = logging.getLogger(__name__)
 
 ROWS_TO_OUTPUTS = 2  # rows of a batch may have so many times the bytes that its outputs may have
 
@@ -28,6 +32,7 @@ class Limits:
 
     records: int
     output_bytes: int
+    stop_on_bad_input: bool
 
 
 @dataclass(slots=True)
@@ -51,6 +56,8 @@ class Folded:
     chunks: int = 0  # how many were folded to their end
     rest: int = 0  # where to go on in the chunk after those
     changes: Changes = field(default_factory=dict)
+    taken: Counter[TopicPartition] = field(default_factory=Counter)  # inputs
+    bad: list[tuple[TopicPartition, int]] = field(default_factory=list)  # which of them are bad
 
 
 @dataclass(slots=True)
@@ -69,6 +76,8 @@ class Partition:
     routes: Routes
     limits: Limits
     counts: Counter[str]  # of the pipeline, for the log: records, transactions, and outputs by logical topic
+    taken: Counter[TopicPartition] = field(default_factory=Counter)  # inputs, in this epoch
+    qualities: defaultdict[TopicPartition, Quality] = field(default_factory=lambda: defaultdict(Quality))
     queue: deque[Chunk] = field(default_factory=deque)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -142,7 +151,10 @@ class Partition:
         for record in chunk.records:
             if done == most or size >= limit:
                 break
-            for output in batch.step(as_record(topic, number, record)):
+            produced = batch.step(as_record(topic, number, record))
+            if produced and produced[0].topic == DEAD_LETTERS:
+                folded.bad.append((chunk.tp, folded.taken[chunk.tp] + done))
+            for output in produced:
                 key, value = output.key, output.value
                 size += len(value or b"") + len(key or b"")
                 where = routes(output.topic, key)
@@ -151,10 +163,24 @@ class Partition:
                 entries.append((key, value, output.headers))
             done += 1
         folded.output_bytes = size
+        folded.taken[chunk.tp] += done
         return done
+
+    def judge_inputs(self, folded: Folded) -> None:
+        """Tell of an input that is nearly all bad; end before it, if that is wanted."""
+        for tp, number in folded.bad:
+            what = self.qualities[tp].note_bad(self.taken[tp] + number)
+            if what is not None:
+                sentence = f"{tp.topic}-{tp.partition}: {what}; `acceptance dead-letters list` says why"
+                if self.limits.stop_on_bad_input:
+                    todo = "Mend their producer, or start without STOP_ON_BAD_INPUT to set them aside"
+                    die(f"{sentence}. {todo}", os.EX_DATAERR)
+                log.error("%s", sentence)
+        self.taken += folded.taken
 
     async def publish(self, folded: Folded) -> None:
         """Publish a batch; only then does the table know it."""
+        self.judge_inputs(folded)
         rows: list[Entry] = [(key, value, ()) for key, value in folded.changes.items()]
         rows.append((positions_row.KEY, positions_row.encode(folded.positions), ()))
         moved = {

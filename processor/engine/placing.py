@@ -205,7 +205,9 @@ class Placing:
             end=end,
             publisher=publisher,
             routes=routes(self.settings, self.counts_of, place.number),
-            limits=Limits(self.settings.batch_max_records, self.settings.batch_max_bytes),
+            limits=Limits(
+                self.settings.batch_max_records, self.settings.batch_max_bytes, self.settings.stop_on_bad_input
+            ),
             counts=self.counts[place.pipeline.name],
         )
 
