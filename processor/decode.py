@@ -19,6 +19,7 @@ from topics.signals import LateEvent, Score, Verdict
 
 MAX_DEPTH: Final = 64
 MAX_KEY: Final = 200  # code points
+MAX_BAD_SIGNALS: Final = 1_000  # in one document; one with more is set aside whole, not in as many pieces
 MAX_TEXT: Final = 500  # code points of a signal's value
 INT64: Final = -(2**63)
 UINT64: Final = 2**64
@@ -178,6 +179,9 @@ def decode_document(value: object, run_id: str) -> Document:
         try:
             good.append(decode_signal(item))
         except BadRecord as reason:
+            if len(bad) == MAX_BAD_SIGNALS:
+                message = f"run.signals: more than {MAX_BAD_SIGNALS:,} are bad; the first one: {bad[0].reason}"
+                raise BadRecord("schema", message) from reason
             bad.append(BadSignal(f"run.signals[{index}]", orjson.dumps(item), reason))
     return Document(fields, ended, commits_of(fields), good, bad)
 

@@ -10,6 +10,7 @@ from processor.decode import BadRecord, Filed
 from processor.evaluate import judge, signals_of
 from processor.state import EVENT, Run, Signal, decode_file, encode
 
+A_SHARE: Final = 20  # a twentieth gives way at once, since to make room means to judge the run anew
 A_PLACE: Final = 4  # how often at most what an input says is kept: in its file, among the ids, in a clause, as shown
 
 
@@ -37,7 +38,7 @@ class Limits(NamedTuple):
                     f"the run would hold {run.row.count} signals in {run.size} bytes, of at most {self.signals} in "
                     f"{self.row_bytes}, and none is superseded: leave signals out of its document or start a new run",
                 )
-            excess = max(1, run.row.count - self.signals)
+            excess = max(1, run.row.count - self.signals, run.row.count // A_SHARE)
             _drop(run, {filed for *_, filed in candidates[:excess]})
             del candidates[:excess]
             judge(run)

@@ -122,3 +122,36 @@ def test_the_latest_of_a_name_never_gives_way(value: str) -> None:
     played = Played(max_signals_per_run=2).document().signal(0, value, "lint").signal(1, value, "format")
     played.signal(2, value)
     assert played.codes == ["run_full"]
+
+
+def test_a_document_is_not_set_aside_in_pieces_without_end() -> None:
+    """Up to 1,000 bad signals are set aside one by one; a document with more is, as a whole."""
+    played = Played().document(signals=[0] * 1_000)
+    assert played.codes == ["schema"] * 1_000
+    assert played.answer["version"] == 1
+    played.document(signals=[0] * 1_001)
+    assert len(played.codes) == 1_001
+    assert played.answer["version"] == 1
+
+
+def test_many_signals_on_one_run_do_not_lose_the_revert() -> None:
+    """Of 1,400 signals, with the verdicts that matter at the beginning and the revert at the end, none is refused."""
+    played = Played(max_signals_per_run=100).document().signal(0, "pass", "review").signal(1, "pass")
+    for number in range(2, 1_400):
+        played.signal(number, "fail" if number % 2 else "pass", f"name{number % 3}")
+    played.signal(1_430, "4f2a9c1", "revert", "event")
+    assert (played.answer["reversed"], played.answer["truncated"]) == (True, True)
+    assert played.answer["accepted_at"] == "2026-03-02T00:01:00Z"
+    assert played.codes == []
+
+
+def test_a_commit_named_by_many_runs_reaches_them_all() -> None:
+    """One revert of a commit that 2,000 runs name reverses each of them."""
+    artifact = {"id": "c", "path": "4f2a9c1e7b", "kind": {"value": "commit"}}
+    pipeline = Replay(Settings())
+    for number in range(2_000):
+        document = {"ocp": "0.3", "run": {"id": f"r{number}", "acceptance_rule": {**RULE, "requires": ["tests"]}}}
+        list(pipeline.put("runs", f"r{number}".encode(), orjson.dumps({**document, "artifacts": [artifact]})))
+        list(pipeline.put("signals", f"r{number}".encode(), orjson.dumps(signal(0, "pass", "tests"))))
+    outputs = list(pipeline.put("commit-events", b"4f2a9c1", orjson.dumps(signal(1, "x", "revert", "event"))))
+    assert sum(output.topic == "acceptance-reversed" for output in outputs) == 2_000
