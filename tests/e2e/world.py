@@ -83,7 +83,7 @@ class World:
     environment: dict[str, str] = field(default_factory=dict)
     workers: list[Worker] = field(default_factory=list)
 
-    @property
+    @cached_property
     def settings(self) -> Settings:
         return Settings(
             kafka_bootstrap_servers=self.servers,
