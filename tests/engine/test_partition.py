@@ -38,7 +38,11 @@ class Published:
         return 100
 
 
-def partition(limits: Limits) -> Partition:
+def limits(records: int, output_bytes: int) -> Limits:
+    return Limits(records, output_bytes, stop_on_bad_input=False)
+
+
+def partition(limited: Limits) -> Partition:
     table = Counting(lambda _key: True)
     return Partition(
         name="runs-0",
@@ -51,7 +55,7 @@ def partition(limits: Limits) -> Partition:
         end=0,
         publisher=Published(table),  # type: ignore[arg-type]
         routes=routes(Settings(), COUNTS, 0),
-        limits=limits,
+        limits=limited,
         counts=Counter(),
     )
 
@@ -76,7 +80,7 @@ def serve(one: Partition, *chunks: Chunk) -> Published:
 
 def test_chunks_of_several_inputs_share_a_transaction() -> None:
     """Two inputs, one transaction; its positions row has both, and what moved is told to the group."""
-    one = partition(Limits(100, 10_000))
+    one = partition(limits(100, 10_000))
     published = serve(one, chunk(SIGNALS_0, 10, [10, 12], 15), chunk(TopicPartition(RUNS, 0), 0, [0], 1))
     [(outputs, rows, moved)] = published.batches
     assert len(outputs[TopicPartition(ACCEPTANCE, 0)]) == 3
@@ -86,7 +90,7 @@ def test_chunks_of_several_inputs_share_a_transaction() -> None:
 
 def test_an_empty_chunk_moves_the_position() -> None:
     """Markers and aborted records only: no output, but a transaction with the new position."""
-    one = partition(Limits(100, 10_000))
+    one = partition(limits(100, 10_000))
     [(outputs, rows, _)] = serve(one, chunk(SIGNALS_0, 10, [], 17)).batches
     assert (outputs, one.positions[SIGNALS]) == ({}, 17)
     assert len(rows) == 1
@@ -94,14 +98,14 @@ def test_an_empty_chunk_moves_the_position() -> None:
 
 def test_the_number_of_records_is_limited() -> None:
     """A chunk is split where the limit is; the position is the next record's offset, so gaps stay explained."""
-    one = partition(Limits(2, 10_000))
+    one = partition(limits(2, 10_000))
     published = serve(one, chunk(SIGNALS_0, 10, [10, 11, 14, 15, 20], 30))
     assert [moved[SIGNALS_0] for _, _, moved in published.batches] == [14, 20, 30]
 
 
 def test_the_bytes_of_output_are_limited() -> None:
     """After the limit is reached no further record is taken in."""
-    one = partition(Limits(100, 1_000))
+    one = partition(limits(100, 1_000))
     published = serve(one, chunk(SIGNALS_0, 10, [10, 11, 12], 13, b"pad 2000"))
     assert len(published.batches) == 3
 
@@ -109,7 +113,7 @@ def test_the_bytes_of_output_are_limited() -> None:
 def test_the_bytes_of_rows_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that turn out too large: the batch is folded again with half the records, and counts nothing twice."""
     monkeypatch.setattr(partition_module, "ROWS_TO_OUTPUTS", 0.0001)
-    one = partition(Limits(100, 10_000))
+    one = partition(limits(100, 10_000))
     published = serve(one, chunk(SIGNALS_0, 10, [10, 11, 12, 13], 14))
     assert len(published.batches) > 1
     assert one.table.rows == {b"run_0": b"1", b"run_1": b"2", b"run_2": b"1"}  # type: ignore[attr-defined]
@@ -117,7 +121,7 @@ def test_the_bytes_of_rows_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_table_knows_a_batch_when_it_is_committed() -> None:
     """While the transaction is open the table has only what was committed before."""
-    one = partition(Limits(1, 10_000))
+    one = partition(limits(1, 10_000))
     published = serve(one, chunk(SIGNALS_0, 10, [10, 13], 14))
     assert published.rows_while_open == [{}, {b"run_1": b"1"}]
 
@@ -130,4 +134,4 @@ def test_a_chunk_out_of_the_chain_ends_the_process(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(partition_module, "die", died)
     with pytest.raises(SystemExit, match=r"70 a chunk of signals-0 begins at 12, the state is at 10"):
-        serve(partition(Limits(100, 10_000)), chunk(SIGNALS_0, 12, [12], 13))
+        serve(partition(limits(100, 10_000)), chunk(SIGNALS_0, 12, [12], 13))
