@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
 from tests.waiting import until
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -117,7 +119,21 @@ def _start(jars: Path, scratch: Path) -> tuple[subprocess.Popen[bytes], str]:
         raise
     if process.poll() is not None:
         raise NoKafka(f"Kafka did not start: {(scratch / 'kafka.log').read_text()[-500:]}")
-    return process, f"localhost:{port}"
+    servers = f"localhost:{port}"
+    until(lambda: process.poll() is not None or coordinates(servers), "Kafka coordinates groups", seconds=60)
+    return process, servers
+
+
+def coordinates(servers: str) -> bool:
+    """Whether groups have a coordinator: the first question makes the topic that it needs, and is not answered yet."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "nobody"})
+    try:
+        consumer.committed([TopicPartition("nothing", 0)], 5)
+    except KafkaException:
+        return False
+    finally:
+        consumer.close()
+    return True
 
 
 def free_ports(count: int) -> list[int]:

@@ -18,7 +18,6 @@ from typing import Any
 import orjson
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Message,
@@ -148,16 +147,15 @@ class World:
 
     def lag(self, inputs: Iterable[str] = INPUTS) -> int:
         """Offsets that the group has not committed."""
-        group = ConsumerGroupTopicPartitions(self.tag)
-        found = self.admin.list_consumer_group_offsets([group])[self.tag].result(10).topic_partitions
-        at = {(tp.topic, tp.partition): max(0, tp.offset) for tp in found or []}
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "none"})
+        # `committed` of a consumer: the admin client's list_consumer_group_offsets crashes the process when it fails
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": self.tag, "enable.auto.commit": False})
         try:
+            counts = {name: consumer.list_topics(name, 10).topics[name].partitions for name in map(self.name, inputs)}
+            asked = [TopicPartition(name, number) for name, numbers in counts.items() for number in numbers]
             total = 0
-            for topic in map(self.name, inputs):
-                for partition in consumer.list_topics(topic, 10).topics[topic].partitions:
-                    first, end = watermarks(consumer, TopicPartition(topic, partition))
-                    total += end - max(first, at.get((topic, partition), 0))
+            for tp in consumer.committed(asked, 30):
+                first, end = watermarks(consumer, tp)
+                total += end - max(first, tp.offset)
             return total
         finally:
             consumer.close()
