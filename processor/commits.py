@@ -7,6 +7,7 @@ match is in one group. A group is two sets, events and what documents name; neit
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from typing import Final
 
 from processor import internal
 from processor.acceptance import Origin
@@ -17,84 +18,98 @@ from processor.record import COMMIT_EVENTS, Changes, Output, Record
 from processor.state import Match, encode
 
 Pair = tuple[bytes, str]  # event key, run id
+HOT: Final = 64  # entries from which on a group is kept decoded
 
 
 class Group:
     """The events and bindings whose shas begin with the same digits."""
 
-    def __init__(self, entries: Mapping[bytes, bytes]) -> None:
+    def __init__(self) -> None:
         self.events: dict[bytes, Event] = {}
         self.commits: dict[str, list[str]] = {}  # run id → what its newest document names
         self.runs: dict[str, set[str]] = {}  # sha → runs that name it
-        for raw in entries.values():
-            entry = internal.decode_entry(raw)
-            if isinstance(entry, Event):
-                self.events[event_key(entry)] = entry
-            else:
-                self._bind(entry)
 
-    def _bind(self, binding: Binding) -> None:
-        for sha in self.commits.pop(binding.run_id, ()):
-            self.runs[sha].discard(binding.run_id)
+    def copy(self) -> "Group":
+        """Another one, with the same in it."""
+        other = Group()
+        other.events, other.commits = dict(self.events), dict(self.commits)
+        other.runs = {sha: set(runs) for sha, runs in self.runs.items()}
+        return other
+
+    def take(self, entry: Event | Binding) -> None:
+        """Puts an entry in, and says nothing. Of events that are one, the first one's coordinates stay."""
+        if isinstance(entry, Event):
+            self.events.setdefault(event_key(entry), entry)
+            return
+        for sha in self.commits.pop(entry.run_id, ()):
+            self.runs[sha].discard(entry.run_id)
             if not self.runs[sha]:
                 del self.runs[sha]
-        if binding.commits:
-            self.commits[binding.run_id] = binding.commits
-        for sha in binding.commits:
-            self.runs.setdefault(sha, set()).add(binding.run_id)
+        if entry.commits:
+            self.commits[entry.run_id] = entry.commits
+        for sha in entry.commits:
+            self.runs.setdefault(sha, set()).add(entry.run_id)
 
     def known(self) -> set[str]:
         """All shas: "from newest documents and kept commit events"."""
         return {*self.runs, *(event.sha for event in self.events.values())}
 
-    def matches(self, runs: Iterable[str] | None = None) -> dict[Pair, Match]:
-        """Each event with each run that it may be about; of all runs, or of these."""
+    def matches(self, events: Iterable[bytes], runs: Iterable[str] | None = None) -> dict[Pair, Match]:
+        """Each of these events with each run that it may be about; of all runs, or of these."""
         known = self.known()
+        is_one: dict[str, bool] = {}
         found: dict[Pair, Match] = {}
-        for key, event in self.events.items():
-            related = [sha for sha in self.runs if sha.startswith(event.sha) or event.sha.startswith(sha)]
-            clear = {sha for sha in related if _is_one_commit(min(sha, event.sha, key=len), known)}
-            for run_id in {run for sha in related for run in self.runs[sha]} if runs is None else runs:
-                named = [sha for sha in self.commits.get(run_id, ()) if sha in related]
-                if named:
-                    commits = {sha: sha in clear for sha in named}
+        for key in events:
+            event = self.events[key]
+            clear: dict[str, bool] = {}  # of the shas that may be the event's
+            for sha in self.runs:
+                if sha.startswith(event.sha) or event.sha.startswith(sha):
+                    short = min(sha, event.sha, key=len)
+                    if short not in is_one:
+                        is_one[short] = _is_one_commit(short, known)
+                    clear[sha] = is_one[short]
+            for run_id in {run for sha in clear for run in self.runs[sha]} if runs is None else runs:
+                commits = {sha: clear[sha] for sha in self.commits.get(run_id, ()) if sha in clear}
+                if commits:
                     found[key, run_id] = Match(event.sha, event.file, event.signal, commits)
         return found
 
     def add(self, event: Event) -> list[Output]:
         """A commit event: to the runs it may be about, then each older one that it makes ambiguous."""
-        key = event_key(event)
-        settled = event.sha in self.known()  # no sha is new, so nothing else changes
-        before = {} if settled else self.matches()
-        self.events.setdefault(key, event)
-        after = self.matches()
-        own = [internal.matched(run, event, match) for (k, run), match in sorted(after.items()) if k == key]
-        return own if settled else own + self._changed(before, after, except_for=key)
+        key, before, known = event_key(event), self.copy(), self.known()
+        self.take(event)
+        own = [internal.matched(run, event, match) for (_, run), match in sorted(self.matches([key]).items())]
+        if not _may_differ(known, known | {event.sha}):
+            return own
+        others = self.events.keys() - {key}
+        return own + self._changed(before.matches(before.events.keys() - {key}), self.matches(others))
 
     def bind(self, binding: Binding) -> list[Output]:
         """A run's newest document: each event that it newly matches, and each that it makes ambiguous or clear."""
-        own = [binding.run_id]
-        settled = set(binding.commits) <= self.known() and all(
-            len(self.runs[sha]) > 1 or sha in binding.commits for sha in self.commits.get(binding.run_id, ())
-        )
-        before = self.matches(own if settled else None)
-        self._bind(binding)
-        return self._changed(before, self.matches(own if settled else None))
+        before, known = self.copy(), self.known()
+        self.take(binding)
+        runs = None if _may_differ(known, self.known()) else [binding.run_id]
+        return self._changed(before.matches(before.events, runs), self.matches(self.events, runs))
 
-    def _changed(
-        self, before: Mapping[Pair, Match], after: Mapping[Pair, Match], except_for: bytes | None = None
-    ) -> list[Output]:
+    def _changed(self, before: Mapping[Pair, Match], after: Mapping[Pair, Match]) -> list[Output]:
         """In the order of the events' offsets. A match that only lost commits is no news: its run knows."""
         changed = [
             (self.events[key].origin.offset, key, run)
             for (key, run), match in after.items()
-            if key != except_for and _is_news(before.get((key, run)), match)
+            if _is_news(before.get((key, run)), match)
         ]
         return [internal.matched(run, self.events[key], after[key, run]) for _, key, run in sorted(changed)]
 
 
 def _is_news(before: Match | None, now: Match) -> bool:
     return before is None or not now.commits.items() <= before.commits.items()
+
+
+def _may_differ(before: set[str], after: set[str]) -> bool:
+    """Whether it is told otherwise of some sha, known before and after, that it identifies a commit."""
+    changed = before ^ after
+    shorter = [sha for sha in before & after if any(other.startswith(sha) for other in changed)]
+    return any(_is_one_commit(sha, before) != _is_one_commit(sha, after) for sha in shorter)
 
 
 def _is_one_commit(short: str, known: set[str]) -> bool:
@@ -114,21 +129,38 @@ class CommitsTable:
     def __init__(self, max_record_bytes: int) -> None:
         self.max_record_bytes = max_record_bytes
         self.groups: dict[bytes, dict[bytes, bytes]] = {}
+        self._hot: dict[bytes, Group] = {}  # large groups as they were decoded last
 
     def batch(self) -> "CommitsBatch":
         """A batch on the committed entries."""
         return CommitsBatch(self)
 
+    def open(self, prefix: bytes) -> Group:
+        """The group as it is committed, to be worked on."""
+        if prefix in self._hot:
+            return self._hot[prefix].copy()
+        entries = self.groups.get(prefix, {})
+        group = Group()
+        for raw in entries.values():
+            group.take(internal.decode_entry(raw))
+        if len(entries) >= HOT:
+            self._hot[prefix] = group.copy()
+        return group
+
     def update(self, changes: Changes) -> None:
         """Takes in committed entries."""
         for key, entry in changes.items():
-            group = self.groups.setdefault(key[:PREFIX], {})
+            prefix = key[:PREFIX]
+            group = self.groups.setdefault(prefix, {})
             if entry is not None:
                 group[key] = entry
+                if prefix in self._hot:
+                    self._hot[prefix].take(internal.decode_entry(entry))
             else:
+                self._hot.pop(prefix, None)
                 group.pop(key, None)
                 if not group:
-                    del self.groups[key[:PREFIX]]
+                    del self.groups[prefix]
 
     def __len__(self) -> int:
         return sum(map(len, self.groups.values()))
@@ -156,7 +188,7 @@ class CommitsBatch:
         return self._changes
 
     def _read(self, record: Record) -> Output:
-        check_size(record.value, self._table.max_record_bytes)
+        check_size(record.value, record.headers, self._table.max_record_bytes)
         sha = decode_sha(record.key)
         file, signal = decode_commit_event(decode_json(record.value))
         origin = Origin(record.topic, record.partition, record.offset, record.timestamp)
@@ -166,7 +198,7 @@ class CommitsBatch:
         prefix = record.key or b""
         group = self._groups.get(prefix)
         if group is None:
-            group = self._groups[prefix] = Group(self._table.groups.get(prefix, {}))
+            group = self._groups[prefix] = self._table.open(prefix)
         entry = internal.entry_in(record)
         if isinstance(entry, Event):
             row = prefix + b" " + event_key(entry)
