@@ -9,9 +9,12 @@ from typing import Final
 import orjson
 
 from processor.acceptance import Origin
-from processor.decode import BadRecord
+from processor.decode import BadRecord, header_bytes
 from processor.record import DEAD_LETTERS, Headers, Output
 
+MOST_MESSAGE: Final = 1_000  # code points; it may quote a name out of the record
+MOST_HEADERS: Final = 1_048_576  # bytes; such a record is `too_large`
+MOST_REPEATED_HEADERS: Final = 8_192  # bytes; a document's headers go with each bad signal in it
 REDRIVE_ATTEMPT: Final = "ocp.redrive.attempt"
 
 
@@ -27,10 +30,12 @@ def dead_letter(
     """`path`: where in a good document the value stood, `run.signals[3]`."""
     if reason.code == "too_large" and value is not None:
         value = orjson.dumps({"length": len(value), "sha256": hashlib.sha256(value).hexdigest()})
+    if header_bytes(headers) > (MOST_HEADERS if path is None else MOST_REPEATED_HEADERS):
+        headers = ()
     attempt = next((found for name, found in reversed(headers) if name == REDRIVE_ATTEMPT and found), b"0")
     added = [
         ("__streams.errors.exception", type(reason).__name__.encode()),
-        ("__streams.errors.message", str(reason).encode(errors="backslashreplace")),
+        ("__streams.errors.message", str(reason)[:MOST_MESSAGE].encode(errors="backslashreplace")),
         ("__streams.errors.topic", origin.topic.encode()),
         ("__streams.errors.partition", b"%d" % origin.partition),
         ("__streams.errors.offset", b"%d" % origin.offset),

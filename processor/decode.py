@@ -10,8 +10,9 @@ from typing import Any, Final, NamedTuple, NoReturn
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from processor.depth import levels
+from processor.depth import is_deeper, levels
 from processor.instants import instant
+from processor.record import Headers
 from processor.state import TIERS, Signal
 from topics import commit_events, runs, signals
 from topics.runs import RunDocument
@@ -61,10 +62,17 @@ class Document(NamedTuple):
     bad: list[BadSignal]
 
 
-def check_size(value: bytes | None, most: int) -> None:
-    """No value over MAX_RECORD_BYTES is read."""
+def check_size(value: bytes | None, headers: Headers, most: int) -> None:
+    """No value over MAX_RECORD_BYTES is read, and no record whose headers are."""
     if value is not None and len(value) > most:
         raise BadRecord("too_large", f"the value has {len(value)} bytes; at most {most} are read (MAX_RECORD_BYTES)")
+    if headers and header_bytes(headers) > most:
+        raise BadRecord("too_large", f"the headers have over {most} bytes (MAX_RECORD_BYTES)")
+
+
+def header_bytes(headers: Headers) -> int:
+    """What the names and values of headers come to."""
+    return sum(len(name) + len(text or b"") for name, text in headers)
 
 
 def decode_key(key: bytes | None) -> str:
@@ -99,10 +107,12 @@ def decode_json(value: bytes | None) -> Any:  # the codec's inside: checked by a
     """RFC 8259; numbers are integers of up to 64 bits or finite doubles; at most 64 levels."""
     if value is None:
         raise BadRecord("bad_json", "the record has no value; a signal is needed")
-    deep = value.count(b"[") + value.count(b"{") > MAX_DEPTH and (levels(value) or 0) > MAX_DEPTH
+    brackets = value.count(b"[") + value.count(b"{")
     try:
         found = orjson.loads(value)
+        deep = brackets > MAX_DEPTH and is_deeper(found, value, brackets, MAX_DEPTH)
     except orjson.JSONDecodeError as error:
+        deep = brackets > MAX_DEPTH and (levels(value) or 0) > MAX_DEPTH
         try:
             value.decode()
         except UnicodeDecodeError as bad:

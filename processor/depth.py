@@ -5,8 +5,22 @@ from typing import Final
 
 import orjson
 
-TOKEN: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^ \t\r\n\[\]{},:"]+)', re.DOTALL)
+TOKEN: Final = re.compile(rb'[ \t\r\n]*+("(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^ \t\r\n\[\]{},:"]+)', re.DOTALL)
 SPACE: Final = b" \t\r\n"
+
+
+def is_deeper(found: object, text: bytes, brackets: int, most: int) -> bool:
+    """Whether the text that was read as `found` nests over `most` levels; `brackets` is how many it opens at most."""
+    level: list[object] = [found]
+    seen = depth = 0
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        seen += len(level)
+        depth += 1
+        if depth > most:
+            return True
+        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
+    # brackets inside strings, or under a name that comes twice, are not in what was read: only the text can tell
+    return seen < brackets and (levels(text) or 0) > most
 
 
 def levels(text: bytes) -> int | None:

@@ -4,6 +4,7 @@
 """
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from processor import rule
@@ -30,12 +31,11 @@ NOT_LATE: Final = Late()
 def judge(run: Run) -> None:
     """Everything, from the document and all signals."""
     row, judged, terms = run.row, run.judged, run.terms()
-    matches = named_matches(run, terms)
-    files = dict.fromkeys([*row.files, *row.embedded, *(m.file for m in matches if any(m.commits.values()))])
-    signals = {file: signals_of(run, file) for file in files}
+    matches = decode_matches(row.matches)
+    signals = all_signals(run, matches)
     judged.clauses = [rule.judge(clause, signals.get(clause.file, ())) for clause in judged.clauses]
     rule.find_accepted_at(judged, lambda: terms.attempts)
-    row.late = find_late(run, terms)
+    row.late = find_late(run, terms, {name: signals.get(EVENT + name, ()) for name in terms.excludes}, matches)
     row.count = sum(map(len, signals.values()))
     ids = Counter(signal.id for found in signals.values() for signal in found)
     row.ids = encode(sorted(ids))
@@ -43,7 +43,7 @@ def judge(run: Run) -> None:
         {
             *(f"repeated_id:{id_}" for id_, count in ids.items() if count > 1),
             *(f"ambiguous_commit:{id_}" for id_ in _unclear(matches)),
-            *(breach for file in files for breach in breaches(terms, file)),
+            *(breach for file in signals for breach in breaches(terms, file)),
         }
     )
 
@@ -63,30 +63,28 @@ def judge_one(run: Run, file: str, signal: Signal) -> None:
     if file.startswith(EVENT):
         terms = run.terms()
         if file.removeprefix(EVENT) in terms.excludes:
-            row.late = find_late(run, terms)
+            matches = decode_matches(row.matches)
+            signals = {name: signals_of(run, EVENT + name, matches) for name in terms.excludes}
+            row.late = find_late(run, terms, signals, matches)
 
 
-def signals_of(run: Run, file: str) -> list[Signal]:
-    """The signals of one kind and name, each once."""
+def all_signals(run: Run, matches: Sequence[Match]) -> dict[str, list[Signal]]:
+    """The run's set of signals, by file."""
+    matched = [m.file for m in matches if any(m.commits.values())]
+    files = dict.fromkeys([*run.row.files, *run.row.embedded, *matched])
+    by_file: dict[str, list[Match]] = {}
+    for m in matches:
+        by_file.setdefault(m.file, []).append(m)
+    return {file: signals_of(run, file, by_file.get(file, ())) for file in files}
+
+
+def signals_of(run: Run, file: str, matches: Sequence[Match] = ()) -> list[Signal]:
+    """The signals of one kind and name, each once. `matches`: those of the run, where the file is one of events."""
     row = run.row
     found = decode_file(row.files.get(file, EMPTY))
     others = decode_file(row.embedded.get(file, EMPTY))
-    if file.startswith(EVENT):
-        named = named_matches(run, run.terms())
-        others += [m.signal for m in named if m.file == file and any(m.commits.values())]
+    others += [m.signal for m in matches if m.file == file and any(m.commits.values())]
     return list({*found, *others}) if others else found
-
-
-def named_matches(run: Run, terms: Terms) -> list[Match]:
-    """The matches that say something: "while the newest document names that commit"."""
-    found: list[Match] = []
-    if run.row.matches == EMPTY:
-        return found
-    for m in decode_matches(run.row.matches):
-        commits = {commit: clear for commit, clear in m.commits.items() if commit in terms.commits}
-        if commits:
-            found.append(Match(m.sha, m.file, m.signal, commits))
-    return found
 
 
 def _unclear(matches: list[Match]) -> set[str]:
@@ -123,46 +121,55 @@ def breaches(terms: Terms, file: str) -> list[str]:
     return found
 
 
-def find_late(run: Run, terms: Terms) -> Late:
-    """The events that make the clause false: "observed_at − ended_at ≤ window_days × 24 h (inclusive …)"."""
+def find_late(run: Run, terms: Terms, signals: Mapping[str, Sequence[Signal]], matches: Sequence[Match]) -> Late:
+    """The events that make the clause false: "observed_at − ended_at ≤ window_days × 24 h (inclusive …)".
+
+    `signals`: by name, in the order of `excludes_events`.
+    """
     reasons: list[str] = []
     found: list[tuple[int, str, bytes, str, Signal]] = []
-    for name in dict.fromkeys(terms.excludes):
-        late = [s for s in signals_of(run, EVENT + name) if terms.closes is None or s.at <= terms.closes]
+    for name, all_ in signals.items():
+        late = [s for s in all_ if terms.closes is None or s.at <= terms.closes]
         found += [(s.at, s.id, encode(s), name, s) for s in late]
         if late:
             reasons.append(f"late:{name}")
     if not found:
         return NOT_LATE
     found.sort(key=lambda item: item[:3])
-    matches = named_matches(run, terms)
-    events = [_shown_event(run, name, signal, terms, matches) for _, _, _, name, signal in found]
+    commits = _commits(run, signals, matches)
+    events = [_shown_event(name, signal, terms, commits.get((name, signal))) for *_, name, signal in found]
     return Late(reasons, [s.id for *_, s in found], max(s.tier for *_, s in found), encode(events))
 
 
-def _shown_event(run: Run, name: str, signal: Signal, terms: Terms, matches: list[Match]) -> dict[str, object]:
-    commit, how = _commit(run, EVENT + name, signal, matches)
+def _commits(run: Run, names: Iterable[str], matches: Sequence[Match]) -> dict[tuple[str, Signal], tuple[bool, str]]:
+    """Of each event that came by a commit alone, by name: whether it only begins alike, and the run's sha."""
+    found: dict[tuple[str, Signal], tuple[bool, str]] = {}
+    for m in matches:
+        clear = [(m.sha != commit, commit) for commit, is_clear in m.commits.items() if is_clear]
+        key = (m.file.removeprefix(EVENT), m.signal)
+        if clear:  # "exact" before "prefix", then the smaller sha
+            found[key] = min([*clear, *([found[key]] if key in found else [])])
+    if found:  # "both null for an event that came in `signals`"
+        for name in names:
+            for kept in (run.row.files.get(EVENT + name, EMPTY), run.row.embedded.get(EVENT + name, EMPTY)):
+                for signal in decode_file(kept):
+                    found.pop((name, signal), None)
+    return found
+
+
+def _shown_event(name: str, signal: Signal, terms: Terms, commit: tuple[bool, str] | None) -> dict[str, object]:
+    days = None if terms.ended is None else round((signal.at - terms.ended) / DAY, 2) + 0.0  # never -0.0
     return {
         "id": signal.id,
         "name": name,
         "value": signal.value,
         "source": shown_source(signal),
         "observed_at": show(signal.at),
-        "days_after_end": None if terms.ended is None else round((signal.at - terms.ended) / DAY, 2),
+        "days_after_end": days,
         "tier": TIERS[signal.tier],
-        "commit": commit,
-        "match": how,
+        "commit": None if commit is None else commit[1],
+        "match": None if commit is None else "prefix" if commit[0] else "exact",
     }
-
-
-def _commit(run: Run, file: str, signal: Signal, matches: list[Match]) -> tuple[str | None, str | None]:
-    """The run's sha and how it matched; exact before prefix. "Both null for an event that came in `signals`"."""
-    same = [m for m in matches if m.file == file and m.signal == signal]
-    came_in_signals = (run.row.files.get(file, EMPTY), run.row.embedded.get(file, EMPTY))
-    if not same or any(signal in decode_file(kept) for kept in came_in_signals):
-        return None, None
-    prefix, commit = min((m.sha != commit, commit) for m in same for commit, clear in m.commits.items() if clear)
-    return commit, "prefix" if prefix else "exact"
 
 
 def shown_source(signal: Signal) -> dict[str, str] | None:

@@ -35,6 +35,7 @@ def record(run: Run, document: Document) -> None:
     files: dict[str, list[Signal]] = {}
     for file, signal in document.signals:
         files.setdefault(file, []).append(signal)
+    row.matches = _kept(decode_matches(row.matches), set(said.commits))
     row.embedded = {file: encode(list(dict.fromkeys(found))) for file, found in files.items()}
     judge(run)
 
@@ -47,13 +48,20 @@ def forget(run: Run) -> None:
 
 
 def match(run: Run, found: Match) -> None:
-    """What the commit index says of one event and this run; of each commit the newest word holds."""
-    matches = {(m.sha, m.file, m.signal): m for m in decode_matches(run.row.matches)}
+    """What the commit index says of one event and this run; it replaces what it said of the event before."""
     same = (found.sha, found.file, found.signal)
-    before = matches[same].commits if same in matches else {}
-    matches[same] = Match(*same, {**before, **found.commits})
-    run.row.matches = encode(list(matches.values()))
+    others = [m for m in decode_matches(run.row.matches) if (m.sha, m.file, m.signal) != same]
+    run.row.matches = _kept([*others, found], set(run.terms().commits))
     judge(run)
+
+
+def _kept(matches: list[Match], commits: set[str]) -> bytes:
+    """An event "counts while the newest document names that commit"; if a later one does, the index tells it again."""
+    kept = [
+        Match(m.sha, m.file, m.signal, {commit: clear for commit, clear in m.commits.items() if commit in commits})
+        for m in matches
+    ]
+    return encode([m for m in kept if m.commits])
 
 
 def names(run: Run, found: Match) -> bool:

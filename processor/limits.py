@@ -11,7 +11,7 @@ from processor.evaluate import judge, signals_of
 from processor.state import EVENT, Run, Signal, decode_file, encode
 
 A_SHARE: Final = 20  # a twentieth gives way at once, since to make room means to judge the run anew
-A_PLACE: Final = 4  # how often at most what an input says is kept: in its file, among the ids, in a clause, as shown
+A_PLACE: Final = 4  # how often at most what a signal says is kept: in its file, among the ids, in a clause, as shown
 
 
 class Limits(NamedTuple):
@@ -20,9 +20,9 @@ class Limits(NamedTuple):
     signals: int
     row_bytes: int
 
-    def near(self, run: Run, signals: int, size: int) -> bool:
-        """Whether an input with so many signals, in so many bytes, might pass a limit."""
-        return run.row.count + signals > self.signals or run.size + A_PLACE * size >= self.row_bytes
+    def near(self, run: Run, size: int) -> bool:
+        """Whether one more signal, in so many bytes, might pass a limit."""
+        return run.row.count >= self.signals or run.size + A_PLACE * size >= self.row_bytes
 
     def hold(self, run: Run) -> None:
         """Makes room until the run is within its limits; raises BadRecord (`run_full`) when nothing can give way."""

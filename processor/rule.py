@@ -97,29 +97,23 @@ def most_cautious(clause: Clause, signals: list[Signal]) -> list[Signal]:
 
 def first_held(clauses: Sequence[Clause]) -> int | None:
     """The first instant "at which all verdict and score clauses held (a rule with neither never holds)"."""
-    at: int | None = None
-    while clauses:
-        starts = [_holds_from(clause, at) for clause in clauses]
-        if None in starts:
+    spans = [iter(clause.spans) for clause in clauses]
+    current = [next(span, None) for span in spans]
+    while current:
+        starts = [span.start for span in current if span is not None]
+        if len(starts) < len(current):
             return None
-        latest = max(start for start in starts if start is not None)
-        if latest == at:
+        at = max(starts)
+        if all(span is not None and (span.end is None or span.end > at) for span in current):
             return at
-        at = latest
+        current = [
+            next(rest, None) if span is not None and span.end is not None and span.end <= at else span
+            for span, rest in zip(current, spans, strict=True)
+        ]
     return None
 
 
-def _holds_from(clause: Clause, at: int | None) -> int | None:
-    """The first instant, not before `at`, at which the clause holds; None when it never does again."""
-    for span in clause.spans:
-        if at is None or span.start >= at:
-            return span.start
-        if span.end is None or span.end > at:
-            return at
-    return None
-
-
-def find_accepted_at(judged: Judged, attempts: Callable[[], Mapping[str, int]]) -> None:
+def find_accepted_at(judged: Judged, attempts: Callable[[], Mapping[str, float]]) -> None:
     """Sets when the clauses first held, and "the `at_attempt` of the signal that completed it"."""
     at = judged.accepted_at = first_held(judged.clauses)
     judged.attempt = None

@@ -65,7 +65,7 @@ class RunsBatch:
         """`here`: the record was passed on, so this is where it belongs."""
         try:
             key, value = record.key, record.value
-            check_size(value, self._table.max_record_bytes)
+            check_size(value, record.headers, self._table.max_record_bytes)
             run_id = decode_key(key)
             if not (here or key in self._runs or key in self._table.rows or self._table.belongs(run_id.encode())):
                 return [internal.pass_on(record)]
@@ -87,7 +87,7 @@ class RunsBatch:
             self._keep(run, None)
             return self._table.publisher.announce(run, cause, forgotten=True) + _bindings(run.id, before, [])
         document = decode_document(decode_json(value), run.id)
-        saved = self._saved(run, value, len(document.signals))
+        saved = run.encoded()  # what a document comes to, nobody can say before
         evolve.record(run, document)
         self._keep(run, saved)
         return [
@@ -106,7 +106,7 @@ class RunsBatch:
             return []
         event = encode(shown_signal(found.file, found.signal))
         try:
-            saved = self._saved(run, event)
+            saved = self._saved(run, record.value)
             evolve.match(run, found)
             self._keep(run, saved)
         except BadRecord as reason:
@@ -117,10 +117,10 @@ class RunsBatch:
         key = run_id.encode()
         return self._runs.get(key) or open_run(run_id, self._table.rows.get(key))
 
-    def _saved(self, run: Run, value: bytes | None, signals: int = 1) -> bytes | None:
-        """The row as it is, if an input of so many signals might not fit."""
+    def _saved(self, run: Run, value: bytes | None) -> bytes | None:
+        """The row as it is, if a signal of this size might not fit."""
         size = len(value or b"")
-        if self._table.limits.near(run, signals, size):
+        if self._table.limits.near(run, size):
             return run.encoded()
         run.size += A_PLACE * size
         return None

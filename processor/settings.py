@@ -55,7 +55,7 @@ class Settings(BaseSettings):
     max_row_bytes: Annotated[int, Field(ge=1_000, le=900_000)] = Field(
         900_000, description="Bytes the state of one run may take; then superseded signals give way."
     )
-    max_record_bytes: Annotated[int, Field(ge=1_000)] = Field(
+    max_record_bytes: Annotated[int, Field(ge=1_000, le=1_048_576)] = Field(
         1_048_576,
         description="Largest value of an input record, in bytes; a larger one is dead-lettered as `too_large`.",
     )

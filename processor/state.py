@@ -72,7 +72,7 @@ class AtAttempt(Struct, frozen=True, gc=False):
     """`accepted_at_attempt`."""
 
     id: str
-    number: int | None
+    number: int | float | None
 
 
 class Judged(Struct, array_like=True):
@@ -101,7 +101,7 @@ class Terms(Struct, array_like=True, frozen=True, gc=False):
     excludes: list[str] = []
     ended: int | None = None
     closes: int | None = None  # the window's last instant; None: it is always open
-    attempts: dict[str, int] = {}  # attempt id → number
+    attempts: dict[str, int | float] = {}  # attempt id → number
     commits: list[str] = []  # sorted
 
 

@@ -34,7 +34,7 @@ def _closes(document: Document, given: AcceptanceRule) -> int | None:
     """The window's last instant; None for a window that is always open: "past the year 9999 is for ever"."""
     if document.ended is None:
         return None
-    closes = document.ended + _window_days(given) * DAY
+    closes = document.ended + int(_window_days(given)) * DAY
     return closes if closes < YEAR_10000 * NS else None
 
 
@@ -68,7 +68,7 @@ def _excludes(given: AcceptanceRule) -> list[str]:
     return DEFAULT_EXCLUDES if given.excludes_events is None else given.excludes_events
 
 
-def _window_days(given: AcceptanceRule) -> int:
+def _window_days(given: AcceptanceRule) -> float:
     """Absent "→ 14; 0 means 0"."""
     return DEFAULT_WINDOW_DAYS if given.window_days is None else given.window_days
 
@@ -85,9 +85,9 @@ def _shown_rule(given: AcceptanceRule) -> dict[str, object]:
     }
 
 
-def _numbers(document: RunDocument) -> dict[str, int]:
+def _numbers(document: RunDocument) -> dict[str, float]:
     """Each attempt's number: "`attempts[].n`, else its place among that node's attempts"."""
-    numbers: dict[str, int] = {}
+    numbers: dict[str, float] = {}
     places: dict[str, int] = {}
     for attempt in document.attempts or ():
         place = places[attempt.node] = places.get(attempt.node, 0) + 1

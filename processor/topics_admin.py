@@ -25,9 +25,12 @@ COMPACT = {"cleanup.policy": "compact"}
 # only grow, since a worker away for longer has lost inputs anyway and says so.
 DELETE = {"cleanup.policy": "delete", "retention.ms": str(THIRTY_DAYS_MS)}
 DEAD_LETTERS = DELETE | {"message.timestamp.type": "LogAppendTime"}  # kept 30 days from when then on, whatever it says
-# A record of MAX_RECORD_BYTES, or a row of MAX_ROW_BYTES, with key, headers and the batch around it.
+# A record of MAX_RECORD_BYTES with its key and headers.
 ROOM = {"max.message.bytes": "2097152"}
+# Such a record with what is added to it: when it is passed on or dead-lettered.
+MORE_ROOM = {"max.message.bytes": "3145728"}
 AT_LEAST = frozenset({"retention.ms", "max.message.bytes", "min.insync.replicas"})  # more is no difference
+INPUTS = (record.RUNS, record.SIGNALS, record.COMMIT_EVENTS)
 WAIT_SECONDS, POLL_SECONDS = 30.0, 0.1
 
 # Topics of one group are read side by side: partition 3 of one is worked on with partition 3 of the others.
@@ -89,7 +92,7 @@ def plan(settings: Settings) -> list[TopicPlan]:
             group,
             settings.topic_partitions,
             settings.topic_replication_factor,
-            {**config, **ROOM, **replicated},
+            {**config, **(ROOM if logical in INPUTS else MORE_ROOM), **replicated},
         )
         for logical, (group, config) in TABLE.items()
     ]

@@ -61,6 +61,13 @@ def die_of(error: BaseException, doing: str) -> NoReturn:
         )
     if isinstance(error, (MessageSizeTooLargeError, RecordTooLargeError)):
         die(f"{doing}: {error}. Raise the topic's max.message.bytes (`acceptance topics check`)", os.EX_CONFIG)
+    if isinstance(error, UnicodeDecodeError):
+        die(
+            f"{doing}: a record has a header whose name is not UTF-8, which the client library cannot read ({error}). "
+            "Nothing is passed over: delete the partition's records up to it (kafka-delete-records), or begin anew with "
+            "another APPLICATION_ID once it has expired",
+            os.EX_DATAERR,
+        )
     if isinstance(error, FORBIDDEN):
         die(f"{doing}: the broker does not allow it: {error!r}", os.EX_CONFIG)
     if isinstance(error, (KafkaError, OSError, TimeoutError)):

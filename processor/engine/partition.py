@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from aiokafka import ConsumerRecord, TopicPartition
 
+from processor.decode import header_bytes
 from processor.engine import positions as positions_row
 from processor.engine.exits import die, die_of
 from processor.engine.intake import Chunk, Intake
@@ -156,7 +157,7 @@ class Partition:
                 folded.bad.append((chunk.tp, folded.taken[chunk.tp] + done))
             for output in produced:
                 key, value = output.key, output.value
-                size += len(value or b"") + len(key or b"")
+                size += len(value or b"") + len(key or b"") + header_bytes(output.headers)
                 where = routes(output.topic, key)
                 if (entries := outputs.get(where)) is None:
                     outputs[where] = entries = []

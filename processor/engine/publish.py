@@ -13,9 +13,9 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from processor.record import Headers
 
-# A record may be a little over 1 MiB (a dead letter and its headers); topics are made with max.message.bytes of 2 MiB,
-# which counts the record batch around it too.
-MAX_RECORD_BYTES = 2_097_152 - 1_024
+# What the topics that are written to are made to take (max.message.bytes), less the record batch around a record.
+# The inputs take 1 MiB less, so a record that came in always fits with what is added to it.
+MAX_RECORD_BYTES = 3_145_728 - 1_024
 RECORD_BATCH_BYTES = 524_288  # records share a record batch up to this size
 PLAIN_RECORD_BATCH_BYTES = 1_900_000  # without transactions the rows of a batch should be one record batch
 REQUEST_TIMEOUT_MS = 15_000

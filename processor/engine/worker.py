@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 STOP_SECONDS = 9.0
 REVOKE_SHARE = 0.8  # of the rebalance time-out, for the transactions in flight
 PLAIN_REBALANCE_SECONDS = 5.0  # the embedded broker lets the first member wait half of it
-MAX_FETCH_BYTES = 4_194_304  # of a partition at a time; internal records have up to 2 MiB
+MAX_FETCH_BYTES = 4_194_304  # of a partition at a time; internal records have up to 3 MiB
 CHUNK_QUEUE = 4_096  # chunks an agent's queue may hold; `Intake` keeps it far below
 START_SECONDS = 30
 

@@ -121,6 +121,11 @@ class Reading:
             run.signals, run.told = set(), {}  # a null document forgets: document and signals go
             self.forget(key, cause)
         else:
+            # an event counts while the newest document names that commit; one that it newly matches is told again
+            told = {
+                event: {sha: c for sha, c in pairs.items() if sha in document.shas} for event, pairs in run.told.items()
+            }
+            run.told = {event: pairs for event, pairs in told.items() if pairs}
             for place, given, code in document.bad_signals:
                 self.bury(line, cause.offset, code, f"run.signals[{place}]", given)
             self.evaluate(key, cause)

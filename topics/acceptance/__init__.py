@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from topics.runs import Days, Ordinal
 from topics.signals import Better, Id, Number, Public, Scale, Source, Text200, Text500, Tier, Timestamp
 
 Status = Literal["accepted", "rejected", "unknown"]
@@ -30,16 +31,14 @@ class Rule(Public):
     requires: list[Text200]
     score: ScoreTarget | None
     excludes_events: list[Text200]
-    window_days: Annotated[int, Field(ge=0)]
+    window_days: Days
 
 
 class AcceptedAtAttempt(Public):
     """The attempt after which all verdict and score clauses first held."""
 
     id: Text200
-    number: Annotated[int, Field(ge=1)] | None = Field(
-        description="`attempts[].n`, else its place among its node's attempts, else null."
-    )
+    number: Ordinal | None = Field(description="`attempts[].n`, else its place among its node's attempts, else null.")
 
 
 class CountedEvent(Public):

@@ -12,6 +12,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     StringConstraints,
     TypeAdapter,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -21,12 +22,17 @@ from topics import signals
 from topics.signals import Better, Id, Number, Public, Scale, Text100, Text200, Text500, Timestamp
 
 
-def _integral(value: object) -> object:
-    """JSON Schema's integer: 14.0 is one."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _whole(value: object) -> object:
+    """JSON Schema's integer: 14.0 is one. Past 64 bits it stays a double."""
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise PydanticCustomError("int_type", "Input should be a whole number")
+        return int(value) if -(2**63) <= value < 2**64 else value
+    return value
 
 
-Integral = BeforeValidator(_integral)  # after `ge`, so that JSON Schema shows the minimum
+Days = Annotated[Number, Field(ge=0), BeforeValidator(_whole), WithJsonSchema({"type": "integer", "minimum": 0})]
+Ordinal = Annotated[Number, Field(ge=1), BeforeValidator(_whole), WithJsonSchema({"type": "integer", "minimum": 1})]
 
 
 class _Signal:
@@ -69,7 +75,7 @@ class AcceptanceRule(Public):
     excludes_events: list[Text200] | None = Field(
         None, description="Names of events that reject the run inside the window; `revert`, `incident` when absent."
     )
-    window_days: Annotated[int, Field(ge=0), Integral] | None = Field(
+    window_days: Days | None = Field(
         None, description="Days of 24 hours after the run's end, inclusive; 14 when absent."
     )
 
@@ -93,9 +99,7 @@ class Attempt(Public):
 
     id: Id
     node: Text200
-    n: Annotated[int, Field(ge=1), Integral] | None = Field(
-        None, description="Its place among the node's attempts, from 1."
-    )
+    n: Ordinal | None = Field(None, description="Its place among the node's attempts, from 1.")
 
 
 class ArtifactKind(Public):
