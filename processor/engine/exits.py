@@ -64,8 +64,8 @@ def die_of(error: BaseException, doing: str) -> NoReturn:
     if isinstance(error, UnicodeDecodeError):
         die(
             f"{doing}: a record has a header whose name is not UTF-8, which the client library cannot read ({error}). "
-            "Nothing is passed over: delete the partition's records up to it (kafka-delete-records), or begin anew with "
-            "another APPLICATION_ID once it has expired",
+            "Nothing is passed over: delete the partition's records up to it (kafka-delete-records) and begin anew "
+            "with another APPLICATION_ID",
             os.EX_DATAERR,
         )
     if isinstance(error, FORBIDDEN):
