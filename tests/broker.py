@@ -40,8 +40,6 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
-log.retention.check.interval.ms=1000
-log.initial.task.delay.ms=500
 """
 
 
