@@ -16,6 +16,7 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from tests import children
 from tests.waiting import until
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -107,7 +108,7 @@ def _start(jars: Path, scratch: Path) -> tuple[subprocess.Popen[bytes], str]:
     if done.returncode:
         raise NoKafka(f"Kafka could not format its storage: {(done.stdout + done.stderr)[-500:]}")
     log = (scratch / "kafka.log").open("wb")
-    process = subprocess.Popen(
+    process = children.start(
         [java[0], HEAP, *java[1:], "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=scratch
     )
     try:

