@@ -10,6 +10,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from processor import record
 from tests.commands.cli import acceptance
 from tests.e2e.world import World, value
+from tests.waiting import until
 
 GOOD = {"id": "s", "kind": "verdict", "name": "tests", "value": "pass", "tier": "verified"}
 GOOD |= {"observed_at": "2026-03-01T12:00:00Z"}
@@ -29,8 +30,17 @@ def put(world: World, topic: str, key: bytes | None, given: object, **more: obje
     """Write one record: a value as JSON, or bytes as they are."""
     producer = world.producer()
     raw = given if isinstance(given, bytes) or given is None else orjson.dumps(given)
-    producer.produce(world.name(topic), value=raw, key=key, **more)
-    assert producer.flush(30) == 0
+
+    def is_taken() -> bool:
+        """A broker may need a moment to learn what a topic takes now; until then it refuses."""
+        refused: list[object] = []
+        producer.produce(
+            world.name(topic), value=raw, key=key, on_delivery=lambda error, _: error and refused.append(error), **more
+        )
+        assert producer.flush(30) == 0
+        return not refused
+
+    until(is_taken, f"a record for {topic} is taken")
 
 
 def allow_any_time(world: World, topic: str) -> None:
