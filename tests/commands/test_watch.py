@@ -91,7 +91,13 @@ def watching(settings: Settings, *args: str) -> Iterator[subprocess.Popen[str]]:
     """`acceptance watch` while the block lasts."""
     command = [sys.executable, "-m", "processor", "watch", *args]
     with subprocess.Popen(
-        command, env=environment(settings), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        env=environment(settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell's background job ignores Ctrl-C, and would hand that down
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         try:
             yield process
