@@ -141,6 +141,11 @@ class Placing:
         start = {}
         for place in places:
             first, end = bounds[place.changelog]
+            if first:  # compaction leaves the first offset where it was
+                raise Refused(
+                    f"{place.changelog.topic}-{place.number} begins at offset {first}: rows were deleted from it, by "
+                    f"hand or by a cleanup.policy other than compact. Bring them back, or {ANEW}"
+                )
             if place.start is not None and not first <= place.start <= end:
                 place.table = place.pipeline.table(belonging(place.number, self.counts_of[place.pipeline.inputs[0]]))
                 place.positions = place.start = None
@@ -173,6 +178,13 @@ class Placing:
                         f"the state was made up to offset {at} of {tp.topic}-{tp.partition}, which now holds {first} "
                         f"to {end}: records expired before they were read, or the topic was made anew. To go on, {ANEW}"
                     )
+                if self.transactions and (read := await source.group_offset(tp) or 0) > at:
+                    raise Refused(
+                        f"the group {self.settings.application_id} has read {tp.topic}-{tp.partition} up to {read}, "
+                        f"the state in {place.changelog.topic} only up to {at}: the changelog lost its end (an unclean "
+                        "election?), or somebody moved the group's offsets. Bring it back; after a moved offset delete "
+                        f"the group's offsets (kafka-consumer-groups --delete-offsets); or {ANEW}"
+                    )
                 starts[tp] = at
         return starts
 
@@ -184,7 +196,7 @@ class Placing:
         if not self.transactions:
             return
         for tp in place.inputs:
-            if await source.has_group_offset(tp):
+            if await source.group_offset(tp) is not None:
                 raise Refused(
                     f"the group {self.settings.application_id} has read {tp.topic}-{tp.partition}, but {where} is "
                     f"empty: the changelog was lost. Bring it back, or {ANEW}"

@@ -45,7 +45,9 @@ class Reader:
             if time.monotonic() > limit:
                 still = [f"{tp.topic}-{tp.partition}" for tp in tps if written[tp] != committed[tp]]
                 raise Refused(
-                    f"{', '.join(still)}: a transaction stays open. Another program writes to this changelog; stop it"
+                    f"{', '.join(still)}: a transaction stays open. Another program writes to this changelog: stop it. "
+                    "Or a broker forgot to end it: `kafka-transactions find-hanging` shows it, abort it in each "
+                    "partition that is named, and start again"
                 )
             await asyncio.sleep(0.1)
 
@@ -86,9 +88,9 @@ class Reader:
         first, end = await self.written.beginning_offsets(tps), await self.written.end_offsets(tps)
         return {tp: (first[tp], end[tp]) for tp in tps}
 
-    async def has_group_offset(self, tp: TopicPartition) -> bool:
-        """Whether the group once committed an offset there."""
-        return await self.written.committed(tp) is not None
+    async def group_offset(self, tp: TopicPartition) -> int | None:
+        """What the group has committed there. After fencing it can be no newer than the state: one transaction."""
+        return await self.written.committed(tp)  # type: ignore[no-any-return] # aiokafka has no types here
 
 
 def reader(servers: str, group: str, transactions: bool) -> Reader:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from aiokafka import TopicPartition
 
 from processor.engine import fetch, placing, publish
+from processor.engine.assignment import Assignment
 from processor.engine.fetch import Consumer
 from processor.engine.intake import Chunk
 from processor.engine.partition import Folded, Partition
@@ -45,13 +46,16 @@ def read_uncommitted() -> None:
 
 
 def split_transaction() -> None:
-    """The positions come in a second transaction, after the one with outputs and rows."""
+    """Positions, of the state and of the group, come in a second transaction, after outputs and rows."""
     whole = Publisher.publish
 
     async def publish_in_two(
         self: Publisher, outputs: Entries, rows: list[Entry], positions: Mapping[TopicPartition, int]
     ) -> int | None:
-        await whole(self, outputs, rows[:-1], positions)
+        await self.producer.begin_transaction()
+        for tp, entries in {**outputs, self.changelog: rows[:-1]}.items():
+            await send(self.producer, tp, entries)
+        await self.producer.commit_transaction()
         await asyncio.sleep(0.3)
         return await whole(self, {}, rows[-1:], positions)
 
@@ -106,6 +110,15 @@ def lose_chunks() -> None:
     Partition.take = take_most
 
 
+def failing_agent() -> None:
+    """What hands chunks to their partitions raises."""
+
+    def fail(_self: Assignment, _chunk: Chunk) -> None:
+        raise RuntimeError("made by the test")
+
+    Assignment.take = fail
+
+
 def rows_first() -> None:
     """Without transactions: rows and positions are written before the outputs they account for."""
 
@@ -135,7 +148,11 @@ def kept_rows_as_they_are() -> None:
         ends, rows, read = await restored(self, fresh, start, rows_key) if fresh else ({}, {}, 0)
         return {**start, **ends}, rows, read
 
+    async def never_read(_self: Reader, _tp: TopicPartition) -> None:
+        return None
+
     Reader.restore = restore_unless_kept
+    Reader.group_offset = never_read  # else the worker sees that its state is behind the group
 
 
 BREAKS: dict[str, Callable[[], None]] = {
@@ -147,6 +164,7 @@ BREAKS: dict[str, Callable[[], None]] = {
         group_offsets,
         forget_state,
         lose_chunks,
+        failing_agent,
         rows_first,
         any_partition,
         kept_rows_as_they_are,

@@ -1,7 +1,11 @@
 """When a worker must not serve it says why and what to do, and ends with sysexits' code for it."""
 
+import asyncio
 import signal
+import struct
 
+from aiokafka import AIOKafkaProducer
+from aiokafka.record.util import calc_crc32c
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewTopic
 
@@ -122,3 +126,38 @@ def test_no_broker(here: World) -> None:
     [port] = free_ports(1)
     said = refusal(here, 75, KAFKA_BOOTSTRAP_SERVERS=f"localhost:{port}")
     assert f"localhost:{port}" in said
+
+
+def test_an_agent_that_fails_ends_the_worker(here: World) -> None:
+    """Faust would take the chunk for done and lose it; the process ends instead, and nothing is passed over."""
+    here.create()
+    here.produce((SIGNALS, b"run_%d" % n, b"{}") for n in range(100))
+    worker = here.worker("--toy", "--break", "failing-agent")
+    assert worker.wait_end() == 70, worker.said()
+    assert "made by the test" in worker.said()
+    here.worker("--toy")
+    here.settle([SIGNALS])
+
+
+def test_a_header_whose_name_is_no_text(here: World) -> None:
+    """Aiokafka cannot read such a record and would step over it: the worker ends with 65, before it, each time."""
+    here.create()
+    put_a_header_that_is_no_text(here)
+    for _ in range(2):
+        assert "a header whose name is not UTF-8" in refusal(here, 65)
+
+
+def put_a_header_that_is_no_text(here: World) -> None:
+    """As another client can: no client for Python writes it, so the bytes are changed after they were made."""
+
+    async def put() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=here.servers) as producer:
+            batch = producer.create_batch()
+            batch.append(timestamp=None, key=b"run_1", value=b"{}", headers=[("@@", b"")])
+            made = bytearray(batch._build())
+            made[:] = made.replace(b"@@", b"\xff\xfe")
+            struct.pack_into(">I", made, 17, calc_crc32c(bytes(made[21:])))  # of a record batch, format 2
+            batch._buffer = bytes(made)
+            await (await producer.send_batch(batch, here.name(SIGNALS), partition=0))
+
+    asyncio.run(put())

@@ -7,10 +7,12 @@ import inspect
 import aiokafka
 import faust
 import pytest
+from aiokafka import TopicPartition
 from aiokafka.consumer import consumer as aiokafka_consumer
 from aiokafka.consumer import fetcher as aiokafka_fetcher
 from aiokafka.consumer import subscription_state
 from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.structs import RecordMetadata
 from faust.app import base as faust_app
 from faust.tables.manager import TableManager
 from faust.tables.recovery import RebalanceAgain, Recovery, ServiceStopped
@@ -18,7 +20,7 @@ from faust.transport import consumer as faust_consumer
 from faust.transport.drivers import aiokafka as driver
 from mode import Service
 
-from processor.engine import topology, worker
+from processor.engine import publish, topology, worker
 from processor.engine.assignment import Assignment
 from processor.engine.fetch import Consumer, ConsumerThread, Transport
 from processor.engine.recovery import PlacingRecovery, PlacingTables
@@ -207,6 +209,21 @@ def test_offsets_of_a_batch() -> None:
     from aiokafka.producer.message_accumulator import MessageBatch
 
     assert "base_offset" in parameters(MessageBatch.done)
+
+
+def test_an_end_that_the_broker_did_not_say() -> None:
+    """After a repetition that a broker recognised, aiokafka reports success and offset -1: the end is not known."""
+
+    class Repeated:
+        create_batch = staticmethod(lambda: BatchBuilder(1_000, 0, is_transactional=1))
+
+        async def send_batch(self, *_args: object, **_kwargs: object) -> asyncio.Future[RecordMetadata]:
+            sent: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
+            sent.set_result(RecordMetadata("t", 0, TopicPartition("t", 0), -1, None, -1, None))
+            return sent
+
+    end = asyncio.run(publish.send(Repeated(), TopicPartition("t", 0), [(b"k", b"v", ())]))  # type: ignore[arg-type]
+    assert end is None
 
 
 @pytest.fixture
