@@ -6,12 +6,13 @@ BIN := .venv/bin
 PIP := -m pip --disable-pip-version-check --no-input install --quiet
 LINT := .venv-lint/bin
 
-.PHONY: help setup run test check lock
+.PHONY: help setup run test faults check lock
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run     play a real history through a broker and a worker of its own, and see what is reverted'
 	@echo 'make test    every test (the end-to-end ones start a Kafka: Java 17 and Maven); ARGS="-k name" for some'
+	@echo 'make faults  strike workers and a broker, and verify what came out; KILLS=60 SEED=1'
 	@echo 'make check   formatting, lint, types, import rules, schemas'
 	@echo 'make setup   .venv with everything and the command `acceptance`; the others call it'
 	@echo 'make lock    resolve constraints.txt anew'
@@ -41,6 +42,11 @@ run: setup
 
 test: setup
 	$(BIN)/python -m pytest $(ARGS)
+
+KILLS ?= 60
+
+faults: setup
+	$(BIN)/python -m tests.faults --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
 check: setup .venv-lint/ready
 	$(BIN)/ruff check .

@@ -55,7 +55,7 @@ def kafka() -> Iterator[str]:
     if there:
         yield there
         return
-    jars = _jars()
+    jars = kafka_jars()
     with tempfile.TemporaryDirectory(prefix="kafka-") as scratch:
         process, servers = _start(jars, Path(scratch))
         try:
@@ -65,7 +65,7 @@ def kafka() -> Iterator[str]:
             process.wait()
 
 
-def _jars() -> Path:
+def kafka_jars() -> Path:
     """The directory of Kafka's jars; Maven fetches them once for this checkout."""
     java = shutil.which("java")
     if java is None or _java_version(java) < 17:

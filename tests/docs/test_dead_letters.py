@@ -10,7 +10,7 @@ import pytest
 
 from processor import record
 from tests.commands.cli import acceptance
-from tests.docs.settings_table import README
+from tests.docs.tables import README
 from tests.e2e.world import World, value, world
 from topics.acceptance_dead_letters import AddedHeaders, Code
 

@@ -17,7 +17,7 @@ from processor import cli, embedded, topics_admin
 from processor.replay import replay
 from processor.settings import Settings
 from tests.commands.cli import acceptance, environment
-from tests.docs.settings_table import README, settings_table
+from tests.docs.tables import README
 from topics import TOPICS
 from topics.acceptance_changed import Transition
 from topics.acceptance_dead_letters import Code
@@ -44,11 +44,6 @@ def blocks(language: str) -> list[Block]:
         for name, about, text in found
         if name == language
     ]
-
-
-def test_the_settings_table_is_current() -> None:
-    """`python -m tests.docs.settings_table` writes it."""
-    assert settings_table() in TEXT
 
 
 @pytest.mark.parametrize("block", blocks("json"), ids=lambda block: "-".join(block.about.values()))

@@ -11,10 +11,6 @@ from tests.e2e.test_guarantees import SMALL, signals
 from tests.e2e.world import World
 
 
-def members(here: World) -> int:
-    return len(here.admin.describe_consumer_groups([here.tag])[here.tag].result(10).members)
-
-
 @pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
 def test_an_idle_worker_stops(here: World, which: signal.Signals) -> None:
     """With nothing to do: exit 0, and the group is empty at once, before any session times out."""
@@ -24,7 +20,7 @@ def test_an_idle_worker_stops(here: World, which: signal.Signals) -> None:
     asked = time.monotonic()
     worker.send(which)
     assert worker.wait_end(10) == 0
-    assert members(here) == 0
+    assert here.members() == 0
     assert time.monotonic() - asked < 5
 
 
@@ -36,7 +32,7 @@ def test_a_busy_worker_stops(here: World) -> None:
     worker.wait(lambda: here.read(ACCEPTANCE), "first acceptances")
     worker.send(signal.SIGTERM)
     assert worker.wait_end(10) == 0
-    assert members(here) == 0
+    assert here.members() == 0
     assert here.lag([SIGNALS]) > 0
     here.worker()
     here.settle()

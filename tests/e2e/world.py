@@ -81,6 +81,7 @@ class World:
     scratch: Path
     tag: str = field(default_factory=lambda: "t" + uuid.uuid4().hex[:8])
     environment: dict[str, str] = field(default_factory=dict)
+    replicas: int = 1
     workers: list[Worker] = field(default_factory=list)
 
     @cached_property
@@ -90,6 +91,7 @@ class World:
             application_id=self.tag,
             topic_prefix=f"{self.tag}.",
             topic_partitions=4,
+            topic_replication_factor=self.replicas,
         )
 
     def name(self, logical: str) -> str:
@@ -103,7 +105,9 @@ class World:
         """The topics as the product makes them; some left out, some with another partition count."""
         logical = {self.name(topic): topic for topic in topics_admin.TABLE}
         new = [
-            NewTopic(plan.name, partitions.get(logical[plan.name], plan.partitions), 1, config=dict(plan.config))
+            NewTopic(
+                plan.name, partitions.get(logical[plan.name], plan.partitions), plan.replicas, config=dict(plan.config)
+            )
             for plan in topics_admin.plan(self.settings)
             if logical[plan.name] not in set(without)
         ]
@@ -155,7 +159,9 @@ class World:
     def lag(self, inputs: Iterable[str] = INPUTS) -> int:
         """Offsets that the group has not committed."""
         # `committed` of a consumer: the admin client's list_consumer_group_offsets crashes the process when it fails
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": self.tag, "enable.auto.commit": False})
+        # reading uncommitted, or it waits until none of these offsets is in an open transaction
+        settings = {"bootstrap.servers": self.servers, "group.id": self.tag, "isolation.level": "read_uncommitted"}
+        consumer = Consumer({**settings, "enable.auto.commit": False})
         try:
             counts = {name: consumer.list_topics(name, 10).topics[name].partitions for name in map(self.name, inputs)}
             asked = [TopicPartition(name, number) for name, numbers in counts.items() for number in numbers]
@@ -166,6 +172,10 @@ class World:
             return total
         finally:
             consumer.close()
+
+    def members(self) -> int:
+        """How many workers the group has."""
+        return len(self.admin.describe_consumer_groups([self.tag])[self.tag].result(10).members)
 
     def settle(self, inputs: Iterable[str] = INPUTS, seconds: float = 60) -> None:
         """Wait until everything that went in was worked off, and what came of it too."""

@@ -90,8 +90,12 @@ def admin_of(servers: str) -> AdminClient:
 
 
 def group_offsets(servers: str, group: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
-    """The offsets that the group has committed. (The admin client's own question ends the process when it fails.)"""
+    """The offsets that the group has committed. (The admin client's own question ends the process when it fails.)
+
+    Uncommitted reading, or the answer waits until no offset of the group is in an open transaction.
+    """
     settings = {"bootstrap.servers": servers, "group.id": group, "enable.auto.commit": False, **QUIET}
+    settings["isolation.level"] = "read_uncommitted"
     consumer = Consumer(settings)
     try:
         known = consumer.list_topics(timeout=20).topics

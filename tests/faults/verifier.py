@@ -12,13 +12,14 @@ I7, that the fault really hit, is the harness's to say. A violation is a sentenc
 
 import base64
 import json
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.faults.logs import Entry, Logs, ends, group_offsets, header
-from tests.oracle.commits import Cause, match
+from tests.oracle.commits import Cause, clear, match
 from tests.oracle.compare import value_differences
 from tests.oracle.reading import Reading
 from tests.oracle.showing import acceptance
@@ -27,6 +28,7 @@ INPUTS = ("runs", "signals", "commit-events")
 OUTPUTS = ("acceptance", "acceptance-changed", "acceptance-reversed", "acceptance-dead-letters")
 INTERNAL = ("run-inputs", "commit-index")
 CHANGELOGS = ("runs-changelog", "commits-changelog")
+MARKER_SECONDS = 5  # for a committed transaction to be readable on every partition
 POSITIONS = b"\xffpositions"
 
 At = tuple[str, int, int]  # logical topic, partition, offset
@@ -64,6 +66,27 @@ class Naive(Reading):
     def take_event(self, event: Any, cause: Cause) -> None:
         self.events[event].append((cause.topic, self.partition, cause.offset))
         super().take_event(event, cause)
+
+    def tell(self, shas: frozenset[str], first: Any, cause: Cause) -> None:
+        """At the end, in `finish`."""
+
+    def finish(self) -> "Naive":
+        """Tell each run of each event that matches one of its commits, and whether the pair is clear."""
+        known: dict[str, set[str]] = defaultdict(set)  # by their first seven digits, which a match shares
+        kept: dict[str, list[Any]] = defaultdict(list)
+        for event in self.kept:
+            known[event.sha[:7]].add(event.sha)
+            kept[event.sha[:7]].append(event)
+        documents = [(run, run.document.shas) for run in self.runs.values() if run.document is not None]
+        for _, shas in documents:
+            for sha in shas:
+                known[sha[:7]].add(sha)
+        for run, shas in documents:
+            for sha in shas:
+                for event in kept[sha[:7]]:
+                    if match(event.sha, sha):
+                        run.told.setdefault(event, {})[sha] = clear(event.sha, sha, sorted(known[sha[:7]]))
+        return self
 
     def evaluate(self, run_id: str, cause: Cause) -> None:
         self.forgotten.discard(run_id)
@@ -130,15 +153,18 @@ class Verifier:
 
     def look(self) -> list[str]:
         """I4 now. Positions are read first, then what they account for, then the inputs: each can only be ahead of what
-        was read before it."""
+        was read before it; but for the end of a transaction, which comes to each partition in its own time."""
         offsets = group_offsets(self.servers, self.application_id, map(self.name, (*INPUTS, *INTERNAL)))
         self.read(*CHANGELOGS)
-        self.read(*OUTPUTS, *INTERNAL)
-        self.read(*INPUTS)
-        self.take_in()
         passed = self.positions()
-        found = self.positions_violations(passed, "the state")
-        return found + self.positions_violations(offsets, "the group")
+        limit = time.monotonic() + MARKER_SECONDS
+        while True:
+            self.read(*OUTPUTS, *INTERNAL)
+            self.read(*INPUTS)
+            self.take_in()
+            found = self.positions_violations(passed, "the state") + self.positions_violations(offsets, "the group")
+            if not found or time.monotonic() > limit:
+                return found
 
     def positions(self) -> dict[tuple[str, int], int]:
         """The last positions in the changelogs."""
@@ -179,11 +205,11 @@ class Verifier:
             self.pending[topic] = [
                 entry for entry in self.pending[topic] if (topic, entry.partition, entry.offset) not in self.known
             ]
+        told_of = self.applied | lettered
         self.pending["run-inputs"] = [
             entry
             for entry in self.pending["run-inputs"]
-            if entry.value is not None
-            and not set(coordinates(json.loads(entry.headers[0][1] or b"null"))) & (self.applied | lettered)
+            if entry.value is not None and not set(coordinates(json.loads(entry.headers[0][1] or b"null"))) & told_of
         ]
 
     def new(self, logical: str) -> list[Entry]:
@@ -215,6 +241,10 @@ class Verifier:
         found += self.input_violations(naive, said)
         return found + self.back_violations()
 
+    def heaviest(self, logical: str) -> int:
+        """Bytes of a topic's largest value."""
+        return max((len(entry.value or b"") for entry in self.of(logical)), default=0)
+
     def inputs(self) -> int:
         """How many inputs were committed."""
         return sum(len(self.of(topic)) for topic in INPUTS)
@@ -225,7 +255,7 @@ class Verifier:
         for topic in INPUTS:
             for entry in sorted(self.of(topic), key=lambda e: (e.partition, e.offset)):
                 naive.feed(topic, entry)
-        return naive
+        return naive.finish()
 
     def hanging(self) -> list[str]:
         """I6: no transaction is open."""
@@ -336,12 +366,12 @@ class Verifier:
         committed = {at for where in naive.events.values() for at in where}
         causes = {at for _, at in said.causes if at[0] == "commit-events"}
         found += [f"I3: {show(at)} was never committed, and was applied" for at in sorted(causes - committed)]
-        for event, where in naive.events.items():
+        for where in naive.events.values():
             found += [f"I3: {show(at)} was not kept" for at in where if at not in kept]
-            for run_id, run in naive.runs.items():
-                named = run.document is not None and any(match(event.sha, sha) for sha in run.document.shas)
-                if named and not any(said.causes[run_id, at] for at in where):
-                    found.append(f"I3: {run_id} was not told of {show(where[0])}")
+        for run_id, run in naive.runs.items():
+            for event in run.told:
+                if not any(said.causes[run_id, at] for at in naive.events[event]):
+                    found.append(f"I3: {run_id} was not told of {show(naive.events[event][0])}")
         return found
 
     def back_violations(self) -> list[str]:

@@ -1,0 +1,159 @@
+"""Faults of workers: killed, stopped, paused, refused by the broker, joining and leaving."""
+
+import signal
+
+from tests.e2e.world import Worker
+from tests.faults.harness import OWNED_BY_ANOTHER, Field
+from tests.waiting import until
+
+POINTS = ("outputs-sent", "before-commit", "after-commit", "mid-restore")
+
+
+def kill(here: Field, times: int, workers: int) -> None:
+    """SIGKILL at random times."""
+    here.muster(workers)
+    here.load.start()
+    while here.strikes["SIGKILL"] < times and here.missed < 10 + times:
+        hits = here.about_to_strike()
+        here.rng.choice(list(here.crew.values())).kill()
+        here.struck("SIGKILL", hits)
+        if here.rng.random() < 0.2:
+            here.look()
+    here.settle()
+
+
+def kill_one(here: Field, times: int) -> None:
+    """SIGKILL at random times, one worker."""
+    kill(here, times, 1)
+
+
+def kill_three(here: Field, times: int) -> None:
+    """SIGKILL at random times, one of three workers."""
+    kill(here, times, 3)
+
+
+def kill_points(here: Field, times: int) -> None:
+    """SIGKILL at named points, in each of the two pipelines in turn."""
+    here.muster(1)
+    here.load.start()
+    here.about_to_strike()
+    here.crew[0].kill()
+    plan = [(point, pipeline) for point in POINTS for pipeline in ("runs", "commits")]
+    for number in range(times):
+        point, pipeline = plan[number % len(plan)]
+        count = 1 if point == "mid-restore" else here.rng.randint(1, 12)
+        before = here.position()
+        worker = here.crew[0] = here.worker(*here.arguments, "--die", f"{point}:{pipeline}:{count}")
+        until(lambda worker=worker: worker.process.poll() is not None, f"dies {point}:\n{worker.said()}", 90)
+        moved = here.position() > before or point == "mid-restore" or count == 1
+        here.struck(f"{point}:{pipeline}", moved and worker.process.returncode == -signal.SIGKILL and here.behind() > 0)
+        if number % 4 == 0:
+            here.look()
+    here.note_end(here.crew[0])
+    here.revive()
+    here.settle()
+
+
+def refused(here: Field, times: int) -> None:
+    """A transaction is not acknowledged: the worker ends with 75, and what it held is read again."""
+    here.load.start()
+    for _ in range(times):
+        worker = here.crew[0] = here.worker(*here.arguments, "--refuse", str(here.rng.randint(3, 12)))
+        here.expect_end(worker, 75, "the broker failed us")
+        here.struck("refused", here.behind() > 0)
+        here.look()
+    here.revive()
+    here.settle()
+
+
+def timed_out(here: Field, times: int) -> None:
+    """A transaction stays open longer than the broker bears: it is ended, and the worker's commit refused."""
+    here.load.start()
+    for _ in range(times):
+        count = str(here.rng.randint(3, 12))
+        worker = here.crew[0] = here.worker(*here.arguments, "--stall", count, TRANSACTION_TIMEOUT_SECONDS="2")
+        here.expect_end(worker, 75, OWNED_BY_ANOTHER)
+        here.struck("timed out", here.behind() > 0)
+        here.look()
+    here.revive()
+    here.settle()
+
+
+def rolling_terms(here: Field, times: int) -> None:
+    """SIGTERM to one of two workers after the other; each is gone within 10 s with exit code 0."""
+    here.muster(2)
+    here.load.start()
+    for number in range(times):
+        hits = here.about_to_strike()
+        worker = here.crew[number % 2]
+        worker.send(signal.SIGTERM)
+        until(lambda worker=worker: worker.process.poll() is not None, "is gone", 10)
+        here.struck("SIGTERM", hits)
+    here.settle()
+    if here.exits[75]:
+        here.violations.append(f"I6: SIGTERM ended {here.exits[75]} workers with 75")
+
+
+def pause(here: Field, times: int, broken: str | None = None) -> None:
+    """SIGSTOP past the session; another takes over; then SIGCONT in the middle of a batch: the zombie is fenced."""
+    here.load.start()
+    if broken is None:
+        here.arguments = ("--slow", "0.6")
+    for _ in range(times):
+        zombie = here.crew[0] = here.worker("--slow", "1.0", *(("--mutant", broken) if broken else ()))
+        here.about_to_strike()
+        zombie.send(signal.SIGSTOP)
+        here.crew[1] = here.worker(*here.arguments)
+        here.crew[1].wait_said("serving", seconds=60)
+        here.moved = here.position()
+        until(lambda: here.position() > here.moved, "the other goes on", 60)
+        zombie.send(signal.SIGCONT)
+        ended = zombie_moved(zombie)
+        here.crew[0] = here.crew.pop(1)
+        here.crew[0].send(signal.SIGTERM)
+        here.crew[0].wait_end(20)
+        here.struck("SIGSTOP", ended and OWNED_BY_ANOTHER in zombie.said())
+        if not ended:
+            zombie.kill()
+        here.look()
+    here.arguments = ("--slow", "0.15")
+    here.settle()
+
+
+def zombie_moved(zombie: Worker) -> bool:
+    """Whether it has ended; else it has joined again."""
+    until(lambda: zombie.process.poll() is not None or zombie.said().count("serving") > 1, "the zombie moves", 60)
+    return zombie.process.poll() is not None
+
+
+def storm(here: Field, times: int) -> None:
+    """Workers join and leave, and are killed, faster than the group can settle."""
+    here.muster(2)
+    here.load.start()
+    for number in range(times):
+        hits = here.about_to_strike(0.5) if number % 4 == 0 else None
+        place = here.rng.randrange(4)
+        if place in here.crew and here.crew[place].process.poll() is None:
+            here.crew[place].send(here.rng.choice((signal.SIGTERM, signal.SIGKILL)))
+        else:
+            here.crew[place] = here.worker(*here.arguments)
+        if hits is not None:
+            here.struck("storm", hits)
+    here.settle()
+
+
+def burst(here: Field, times: int) -> None:
+    """Ten times the input for a while, and a SIGKILL in the middle of it: the backlog is worked off, not the memory."""
+    here.muster(1)
+    here.load.start()
+    for _ in range(times):
+        here.await_progress()
+        here.load.chunk_size *= 10
+        here.let_pass(here.long_seconds / 2)
+        hits = here.about_to_strike()
+        here.crew[0].kill()
+        here.struck("burst", hits)
+        here.let_pass(here.long_seconds / 2)
+        here.load.chunk_size //= 10
+    here.arguments = ()
+    here.settle()
