@@ -41,7 +41,8 @@ class Played:
 
 def signal(number: int, value: str, name: str, kind: str = "verdict") -> dict[str, Any]:
     """A signal of the minute `number`."""
-    at = f"2026-03-02T{number // 60:02d}:{number % 60:02d}:00Z"
+    day, minute = divmod(number, 24 * 60)
+    at = f"2026-03-{2 + day % 28:02d}T{minute // 60:02d}:{minute % 60:02d}:00Z"
     return {"id": f"s{number:04d}", "kind": kind, "name": name, "value": value, "observed_at": at, "tier": "verified"}
 
 
@@ -135,23 +136,49 @@ def test_a_document_is_not_set_aside_in_pieces_without_end() -> None:
 
 
 def test_many_signals_on_one_run_do_not_lose_the_revert() -> None:
-    """Of 1,400 signals, with the verdicts that matter at the beginning and the revert at the end, none is refused."""
-    played = Played(max_signals_per_run=100).document().signal(0, "pass", "review").signal(1, "pass")
-    for number in range(2, 1_400):
+    """Of 50,000 signals, with the verdicts that matter at the beginning and the revert at the end, none is refused."""
+    played = Played().document().signal(0, "pass", "review").signal(1, "pass")
+    for number in range(2, 50_000):
         played.signal(number, "fail" if number % 2 else "pass", f"name{number % 3}")
-    played.signal(1_430, "4f2a9c1", "revert", "event")
+    played.signal(50_000, "4f2a9c1", "revert", "event")
     assert (played.answer["reversed"], played.answer["truncated"]) == (True, True)
     assert played.answer["accepted_at"] == "2026-03-02T00:01:00Z"
     assert played.codes == []
 
 
 def test_a_commit_named_by_many_runs_reaches_them_all() -> None:
-    """One revert of a commit that 2,000 runs name reverses each of them."""
+    """One revert of a commit that 10,000 runs name reverses each of them."""
     artifact = {"id": "c", "path": "4f2a9c1e7b", "kind": {"value": "commit"}}
     pipeline = Replay(Settings())
-    for number in range(2_000):
+    for number in range(10_000):
         document = {"ocp": "0.3", "run": {"id": f"r{number}", "acceptance_rule": {**RULE, "requires": ["tests"]}}}
         list(pipeline.put("runs", f"r{number}".encode(), orjson.dumps({**document, "artifacts": [artifact]})))
         list(pipeline.put("signals", f"r{number}".encode(), orjson.dumps(signal(0, "pass", "tests"))))
     outputs = list(pipeline.put("commit-events", b"4f2a9c1", orjson.dumps(signal(1, "x", "revert", "event"))))
-    assert sum(output.topic == "acceptance-reversed" for output in outputs) == 2_000
+    assert sum(output.topic == "acceptance-reversed" for output in outputs) == 10_000
+
+
+def test_a_document_of_many_artifacts() -> None:
+    """Of 10,000 commits that one run names, a revert of the last is found."""
+    shas = [f"{number:07x}{'a' * 33}" for number in range(1, 10_001)]
+    artifacts = [{"id": "c", "path": sha, "kind": {"value": "commit"}} for sha in shas]
+    played = Played()
+    played.put("runs", {"ocp": "0.3", "run": {"id": "r", "acceptance_rule": RULE}, "artifacts": artifacts})
+    played.signal(0, "pass", "review").signal(1, "pass")
+    played.put("commit-events", signal(2, "x", "revert", "event"), key=shas[-1][:12])
+    assert (played.answer["reversed"], played.answer["late_events"][0]["commit"]) == (True, shas[-1])
+    assert played.codes == []
+
+
+def test_a_row_at_the_largest_size() -> None:
+    """Verdicts of long names until no more fit: what is refused is dead-lettered, and a revert still counts."""
+    played = Played().document().signal(0, "pass", "review").signal(1, "pass")
+    big = {"source": {"kind": "ci", "ref": "r" * 500}}
+    for number in range(2, 999):
+        given = signal(number, "pass", f"{number}".ljust(200, "n")) | big
+        played.put("signals", given | {"id": given["id"].ljust(200, "i")})
+    row = played.pipeline.tables["runs"].rows[b"r"]  # type: ignore[attr-defined]
+    assert 890_000 < len(row) <= 900_000
+    assert set(played.codes) == {"run_full"}
+    played.signal(1_000, "4f2a9c1", "revert", "event")
+    assert played.answer["reversed"]

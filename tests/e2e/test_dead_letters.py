@@ -1,6 +1,8 @@
 """Dead letters on a real broker: byte for byte what came in, and back in by `acceptance dead-letters redrive`."""
 
 import json
+from pathlib import Path
+from typing import get_args
 
 import orjson
 import pytest
@@ -8,9 +10,12 @@ from confluent_kafka import Message
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from processor import record
+from processor.lines import decode_line
 from tests.commands.cli import acceptance
 from tests.e2e.world import World, value
 from tests.waiting import until
+from topics import TOPICS
+from topics.acceptance_dead_letters import Code
 
 GOOD = {"id": "s", "kind": "verdict", "name": "tests", "value": "pass", "tier": "verified"}
 GOOD |= {"observed_at": "2026-03-01T12:00:00Z"}
@@ -88,6 +93,77 @@ def test_a_bad_record_comes_out_as_it_went_in(served: World) -> None:
     assert added["ocp.errors.code"] == b"bad_key"
     assert (added["__streams.errors.partition"], added["__streams.errors.offset"]) == (b"1", b"1")
     assert [value(m)["version"] for m in served.read(record.ACCEPTANCE)] == [1, 2]
+
+
+def test_every_code_comes_out_and_its_neighbours_are_applied(here: World) -> None:
+    """Each bad example of each input, between two good records on one partition; too large and too many as well."""
+    here.environment |= {"MAX_RECORD_BYTES": "150000", "MAX_SIGNALS_PER_RUN": "300"}
+    here.create()
+    sent: dict[tuple[str, int], tuple[str, bytes | None, bytes | None, list[tuple[str, bytes | None]]]] = {}
+    full = [GOOD | {"id": f"e{n}", "kind": "event", "name": "hotfix", "value": "x"} for n in range(301)]
+    extra = [
+        ("too_large", record.SIGNALS, b"r", b"x" * 150_001),
+        ("run_full", record.RUNS, b"full", orjson.dumps(RUN | {"run": {"id": "full", "signals": full}})),
+    ]
+    bad = [(path.name.partition("-")[0], *as_given(topic, path)) for topic, path in bad_inputs()] + extra
+    bad = [
+        given for given in bad if given[1:3] != (record.RUNS, None)
+    ]  # a broker takes no such record where it compacts
+    refused: list[object] = []
+    neighbours = {record.RUNS: RUN, record.SIGNALS: GOOD, record.COMMIT_EVENTS: GOOD | {"kind": "event"}}
+    keys = {record.RUNS: b"r", record.SIGNALS: b"r", record.COMMIT_EVENTS: b"4f2a9c1"}
+    ends = dict.fromkeys(neighbours, 0)
+    producer = here.producer()
+
+    def send(topic: str, key: bytes | None, given: bytes | None, **more: object) -> None:
+        taken = lambda error, _message: error and refused.append(error)  # noqa: E731
+        producer.produce(here.name(topic), value=given, key=key, partition=2, on_delivery=taken, **more)
+        ends[topic] += 1
+
+    for number, (code, topic, key, given) in enumerate(bad):
+        headers = [("n", b"%d" % number), ("n", b"\xff")]
+        send(topic, keys[topic], orjson.dumps(neighbours[topic]))
+        sent[topic, ends[topic]] = code, key, given, headers
+        send(topic, key, given, headers=headers)
+        send(topic, keys[topic], orjson.dumps(neighbours[topic]))
+    assert producer.flush(60) == 0
+    assert refused == []
+    here.worker()
+    found = letters(here)
+    assert len(found) == len(sent)
+    for letter in found:
+        added = {name: text.decode() for name, text in letter.headers() or () if text is not None and name != "n"}
+        origin = added["__streams.errors.topic"], int(added["__streams.errors.offset"])
+        code, key, given, headers = sent.pop(origin)
+        assert (added["ocp.errors.code"], added["__streams.errors.partition"]) == (code, "2")
+        assert (letter.headers() or [])[:2] == headers
+        assert letter.key() == key
+        if "ocp.errors.path" in added:
+            assert letter.value() in (orjson.dumps(signal) for signal in orjson.loads(given or b"")["run"]["signals"])
+        elif code != "too_large":
+            assert letter.value() == given
+    applied = [m for m in here.read(record.ACCEPTANCE) if m.key() == b"r"]
+    own = sum(topic != record.COMMIT_EVENTS for _, topic, _, _ in bad)
+    assert len(applied) >= 2 * own  # and the documents that were applied without their bad signal
+    assert [value(m)["version"] for m in applied] == list(range(1, len(applied) + 1))
+    assert {code for code, *_ in bad} == set(get_args(Code))
+
+
+def bad_inputs() -> list[tuple[str, Path]]:
+    """The bad examples of each input."""
+    directories = {topic: Path(str(TOPICS[topic].__file__)).parent / "invalid" for topic in KEYS}
+    return [(topic, path) for topic, directory in directories.items() for path in sorted(directory.iterdir())]
+
+
+KEYS = {record.RUNS: b"run_1", record.SIGNALS: b"run_1", record.COMMIT_EVENTS: b"4f2a9c1"}
+
+
+def as_given(topic: str, path: Path) -> tuple[str, bytes | None, bytes | None]:
+    """An example as topic, key and value."""
+    if path.suffix != ".jsonl":
+        return topic, KEYS[topic], path.read_bytes()
+    line = decode_line(path.read_bytes(), 1)
+    return topic, line.key, line.value
 
 
 @pytest.mark.parametrize("timestamp", [1, DAY_MS, 4_102_444_800_000 - DAY_MS])

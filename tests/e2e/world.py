@@ -11,20 +11,21 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
 from confluent_kafka import (
     Consumer,
+    IsolationLevel,
     KafkaError,
     KafkaException,
     Message,
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from processor import record, topics_admin
 from processor.engine import positions
@@ -178,9 +179,16 @@ class World:
         return len(self.admin.describe_consumer_groups([self.tag])[self.tag].result(10).members)
 
     def settle(self, inputs: Iterable[str] = INPUTS, seconds: float = 60) -> None:
-        """Wait until everything that went in was worked off, and what came of it too."""
+        """Wait until everything that went in was worked off, and what came of it can be read."""
         inputs = tuple(inputs)
-        self.while_served(lambda: self.lag(inputs) == 0, f"{self.tag} has no lag", seconds)
+        self.while_served(lambda: self.is_settled(inputs), f"{self.tag} has no lag", seconds)
+
+    def is_settled(self, inputs: Iterable[str] = INPUTS) -> bool:
+        """No lag, and no transaction open: its end comes to each partition in its own time."""
+        if self.lag(inputs):
+            return False
+        topics = [plan.name for plan in topics_admin.plan(self.settings)]
+        return ends(self.servers, topics, committed=True) == ends(self.servers, topics, committed=False)
 
     def while_served(self, condition: Callable[[], bool], what: str, seconds: float) -> None:
         """Wait for something while there is a worker."""
@@ -207,12 +215,7 @@ class World:
 
     def ends(self, topic: str) -> dict[int, int]:
         """The end of each partition of a topic, by its name on the broker."""
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "none"})
-        try:
-            partitions = consumer.list_topics(topic, 10).topics[topic].partitions
-            return {n: watermarks(consumer, TopicPartition(topic, n))[1] for n in partitions}
-        finally:
-            consumer.close()
+        return {number: end for (_, number), end in ends(self.servers, [topic], committed=False).items()}
 
     def worker(self, *args: str, **environment: str) -> Worker:
         """Start a worker process: `tests.e2e.worker` with these arguments."""
@@ -283,6 +286,22 @@ def read(servers: str, topic: str, isolation: str = "read_committed") -> list[Me
         return found
     finally:
         consumer.close()
+
+
+@cache
+def admin_of(servers: str) -> AdminClient:
+    """One for all questions; it finds a broker again that was away."""
+    return AdminClient({"bootstrap.servers": servers, "log_level": 0})
+
+
+def ends(servers: str, topics: Iterable[str], committed: bool) -> dict[tuple[str, int], int]:
+    """The end of each partition; for a reader of committed records, where the first open transaction begins."""
+    admin = admin_of(servers)
+    known = admin.list_topics(timeout=20).topics
+    tps = [TopicPartition(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
+    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+    asked = admin.list_offsets({tp: OffsetSpec.latest() for tp in tps}, isolation_level=level)
+    return {(tp.topic, tp.partition): future.result(20).offset for tp, future in asked.items()}
 
 
 def watermarks(consumer: Consumer, tp: TopicPartition) -> tuple[int, int]:

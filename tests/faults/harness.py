@@ -20,10 +20,10 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests import children
 from tests.broker import REPOSITORY
-from tests.e2e.world import Worker, World
+from tests.e2e.world import Worker, World, ends
 from tests.faults.brokers import Kafka
 from tests.faults.load import Load
-from tests.faults.logs import QUIET, ends, group_offsets
+from tests.faults.logs import QUIET, group_offsets
 from tests.faults.verifier import INPUTS, INTERNAL, Verifier
 from tests.waiting import until
 
@@ -201,7 +201,7 @@ class Field(World):
         def worked_off() -> bool:
             self.revive()
             with suppress(KafkaException, TimeoutError):
-                return self.lag((*INPUTS, *INTERNAL)) == 0
+                return self.is_settled((*INPUTS, *INTERNAL))
             return False
 
         try:

@@ -3,11 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 QUIET = {"log_level": 0}  # brokers come and go here
 
@@ -83,12 +81,6 @@ class Logs:
             raise RuntimeError(error)
 
 
-@cache
-def admin_of(servers: str) -> AdminClient:
-    """One for all questions; it finds a broker again that was away."""
-    return AdminClient({"bootstrap.servers": servers, **QUIET})
-
-
 def group_offsets(servers: str, group: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
     """The offsets that the group has committed. (The admin client's own question ends the process when it fails.)
 
@@ -105,13 +97,3 @@ def group_offsets(servers: str, group: str, topics: Iterable[str]) -> dict[tuple
         return {(tp.topic, tp.partition): tp.offset for tp in consumer.committed(tps, 30) if tp.offset >= 0}
     finally:
         consumer.close()
-
-
-def ends(servers: str, topics: Iterable[str], committed: bool) -> dict[tuple[str, int], int]:
-    """The end of each partition; for a reader of committed records, where the first open transaction begins."""
-    admin = admin_of(servers)
-    known = admin.list_topics(timeout=20).topics
-    tps = [TopicPartition(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
-    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-    asked = admin.list_offsets({tp: OffsetSpec.latest() for tp in tps}, isolation_level=level)
-    return {(tp.topic, tp.partition): future.result(20).offset for tp, future in asked.items()}

@@ -10,9 +10,10 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions, NewTopic
 
 from processor import topics_admin
+from tests.e2e.world import ends
 from tests.faults.harness import Field, configure
 from tests.faults.load import Generator, sha_of
-from tests.faults.logs import QUIET, ends, group_offsets
+from tests.faults.logs import QUIET, group_offsets
 from tests.faults.on_workers import kill
 from tests.faults.verifier import CHANGELOGS, INPUTS, INTERNAL, OUTPUTS, Verifier
 from tests.waiting import until
@@ -147,7 +148,7 @@ def served(here: Field) -> None:
     here.load.start()
     here.await_progress()
     here.load.stop()
-    until(lambda: here.lag((*INPUTS, *INTERNAL)) == 0, "all is worked off", 60)
+    until(lambda: here.is_settled((*INPUTS, *INTERNAL)), "all is worked off", 60)
     here.dismiss()
 
 

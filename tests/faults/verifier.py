@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.faults.logs import Entry, Logs, ends, group_offsets, header
+from tests.e2e.world import ends
+from tests.faults.logs import Entry, Logs, group_offsets, header
 from tests.oracle.commits import Cause, clear, match
 from tests.oracle.compare import value_differences
 from tests.oracle.reading import Reading
