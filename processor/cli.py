@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,6 +42,17 @@ def parser() -> argparse.ArgumentParser:
     watch.add_argument("--run", metavar="ID", help="only this run")
     watch.add_argument("--from-beginning", action="store_true", help="first what the topic still holds")
     watch.add_argument("--json", action="store_true", help="print JSON, one change a line")
+    why = commands.add_parser("explain", help="why a run is what it is")
+    why.add_argument("run", metavar="RUN", help="its id")
+    why.add_argument(
+        "--as-of", type=timestamp, metavar="TIME", help="by what was observed by then (RFC 3339, or a date)"
+    )
+    why.add_argument("--json", action="store_true", help="print JSON")
+    what_if = commands.add_parser("what-if", help="the same runs under another rule; exit code 1 when some flip")
+    what_if.add_argument("--rule", type=Path, required=True, metavar="FILE", help="an acceptance_rule, as JSON")
+    what_if.add_argument("--since", type=timestamp, metavar="TIME", help="only runs that ended at or after")
+    what_if.add_argument("--label", action="append", type=label, metavar="NAME=VALUE", help="only runs with this label")
+    what_if.add_argument("--json", action="store_true", help="print JSON")
     _add_dead_letters(commands.add_parser("dead-letters", help="what was set aside and why; put it back in"))
     commands.add_parser("demo", help="a real repository's history on an embedded broker")
     return top
@@ -69,6 +81,14 @@ def timestamp(text: str) -> int:
     """A time on the command line, in milliseconds since 1970. Raises ValueError."""
     found = datetime.fromisoformat(text)
     return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1_000)
+
+
+def label(text: str) -> tuple[str, str]:
+    """A label on the command line. Raises ValueError."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(text)
+    return name, value
 
 
 def positive(text: str) -> float:
@@ -125,6 +145,10 @@ def _run(args: argparse.Namespace, settings: "Settings") -> int:
             from processor import produce
 
             return produce.main(args, settings)
+        case "explain" | "what-if":
+            from processor import ask
+
+            return ask.main(args, settings)
         case "dead-letters":
             from processor import redrive
 

@@ -136,12 +136,14 @@ def find_late(run: Run, terms: Terms, signals: Mapping[str, Sequence[Signal]], m
     if not found:
         return NOT_LATE
     found.sort(key=lambda item: item[:3])
-    commits = _commits(run, signals, matches)
-    events = [_shown_event(name, signal, terms, commits.get((name, signal))) for *_, name, signal in found]
+    commits = commits_of_events(run, signals, matches)
+    events = [shown_event(name, signal, terms, commits.get((name, signal))) for *_, name, signal in found]
     return Late(reasons, [s.id for *_, s in found], max(s.tier for *_, s in found), encode(events))
 
 
-def _commits(run: Run, names: Iterable[str], matches: Sequence[Match]) -> dict[tuple[str, Signal], tuple[bool, str]]:
+def commits_of_events(
+    run: Run, names: Iterable[str], matches: Sequence[Match]
+) -> dict[tuple[str, Signal], tuple[bool, str]]:
     """Of each event that came by a commit alone, by name: whether it only begins alike, and the run's sha."""
     found: dict[tuple[str, Signal], tuple[bool, str]] = {}
     for m in matches:
@@ -157,7 +159,8 @@ def _commits(run: Run, names: Iterable[str], matches: Sequence[Match]) -> dict[t
     return found
 
 
-def _shown_event(name: str, signal: Signal, terms: Terms, commit: tuple[bool, str] | None) -> dict[str, object]:
+def shown_event(name: str, signal: Signal, terms: Terms, commit: tuple[bool, str] | None) -> dict[str, object]:
+    """An event as `late_events` has it. `commit`: whether it only begins alike, and the run's sha."""
     days = None if terms.ended is None else round((signal.at - terms.ended) / DAY, 2) + 0.0  # never -0.0
     return {
         "id": signal.id,

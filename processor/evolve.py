@@ -29,7 +29,7 @@ def record(run: Run, document: Document) -> None:
     """A newer document: "the signals inside [the previous one] go when a newer document leaves them out"."""
     row = run.row
     said = terms.terms(document)
-    run.judged.clauses = terms.clauses(document)
+    run.judged.clauses = terms.clauses(document.fields.run.acceptance_rule)
     row.unanswered = "no_rule" if not said.ruled else None if run.judged.clauses else "empty_rule"
     row.terms, row.shown = encode(said), encode(terms.shown(document))
     files: dict[str, list[Signal]] = {}

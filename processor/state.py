@@ -147,6 +147,7 @@ decode_row: Final = msgspec.msgpack.Decoder(Row).decode
 encode_row: Final = msgspec.msgpack.Encoder().encode
 decode_judged: Final = msgspec.json.Decoder(Judged).decode
 decode_terms: Final = msgspec.json.Decoder(Terms).decode
+decode_shown: Final = msgspec.json.Decoder(Shown).decode
 decode_file: Final = msgspec.json.Decoder(list[Signal]).decode
 decode_matches: Final = msgspec.json.Decoder(list[Match]).decode
 decode_ids: Final = msgspec.json.Decoder(list[str]).decode

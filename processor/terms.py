@@ -14,33 +14,37 @@ DEFAULT_WINDOW_DAYS: Final = 14
 
 def terms(document: Document) -> Terms:
     """As far as a later signal may need it."""
-    given = document.fields.run.acceptance_rule
-    attempts = _numbers(document.fields)
+    return of_rule(document.fields.run.acceptance_rule, document.ended, _numbers(document.fields), document.commits)
+
+
+def of_rule(
+    given: AcceptanceRule | None, ended: int | None, attempts: dict[str, int | float], commits: list[str]
+) -> Terms:
+    """The terms that a rule sets for a run with this end (in nanoseconds), these attempts and commits."""
     if given is None:
-        return Terms(attempts=attempts, commits=document.commits)
+        return Terms(attempts=attempts, commits=commits)
     return Terms(
         True,
         given.requires or [],
         None if given.score is None else given.score.name,
         _excludes(given),
-        document.ended,
-        _closes(document, given),
+        ended,
+        closes(ended, given),
         attempts,
-        document.commits,
+        commits,
     )
 
 
-def _closes(document: Document, given: AcceptanceRule) -> int | None:
+def closes(ended: int | None, given: AcceptanceRule) -> int | None:
     """The window's last instant; None for a window that is always open: "past the year 9999 is for ever"."""
-    if document.ended is None:
+    if ended is None:
         return None
-    closes = document.ended + int(_window_days(given)) * DAY
-    return closes if closes < YEAR_10000 * NS else None
+    last = ended + int(_window_days(given)) * DAY
+    return last if last < YEAR_10000 * NS else None
 
 
-def clauses(document: Document) -> list[Clause]:
+def clauses(given: AcceptanceRule | None) -> list[Clause]:
     """The rule's verdict and score clauses; "requires absent = nothing required; a name twice counts once"."""
-    given = document.fields.run.acceptance_rule
     if given is None:
         return []
     found = [rule.verdict_clause(name) for name in dict.fromkeys(given.requires or ())]
@@ -52,14 +56,14 @@ def clauses(document: Document) -> list[Clause]:
 def shown(document: Document) -> Shown:
     """`rule` "has its defaults filled in"; a window that is for ever has no closing time."""
     run, given = document.fields.run, document.fields.run.acceptance_rule
-    closes = None if given is None else _closes(document, given)
+    last = None if given is None else closes(document.ended, given)
     return Shown(
         None if given is None else _shown_rule(given),
         run.title,
         run.workspace,
         run.labels or {},
         None if document.ended is None else show(document.ended),
-        None if closes is None else show(closes),
+        None if last is None else show(last),
     )
 
 
@@ -85,9 +89,9 @@ def _shown_rule(given: AcceptanceRule) -> dict[str, object]:
     }
 
 
-def _numbers(document: RunDocument) -> dict[str, float]:
+def _numbers(document: RunDocument) -> dict[str, int | float]:
     """Each attempt's number: "`attempts[].n`, else its place among that node's attempts"."""
-    numbers: dict[str, float] = {}
+    numbers: dict[str, int | float] = {}
     places: dict[str, int] = {}
     for attempt in document.attempts or ():
         place = places[attempt.node] = places.get(attempt.node, 0) + 1
