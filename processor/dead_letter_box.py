@@ -13,11 +13,14 @@ from pydantic import ValidationError
 from processor import topics_admin
 from processor.broker import Failure
 from processor.display import harmless
-from processor.record import DEAD_LETTERS, SIGNALS, Headers
+from processor.record import COMMIT_EVENTS, DEAD_LETTERS, RUNS, SIGNALS, Headers
 from processor.settings import Settings
 from topics.acceptance_dead_letters import RECORD, AddedHeaders
 
 ADDED: Final = frozenset(field.alias for field in AddedHeaders.model_fields.values())
+FIRST: Final = "__streams.errors.exception"
+INPUTS: Final = (RUNS, SIGNALS, COMMIT_EVENTS)
+MOST_DIGITS: Final = 20
 STALL_SECONDS: Final = 20.0
 
 
@@ -46,7 +49,7 @@ class Letter(NamedTuple):
         """For a list."""
         at = datetime.fromtimestamp(self.timestamp / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
         origin = f"{self.added.topic}-{self.added.partition}:{self.added.offset}"
-        path = f" {self.added.path}" if self.added.path else ""
+        path = f" {harmless(self.added.path)}" if self.added.path else ""
         key = harmless(_text(self.key))
         return f"{self.place:10}  {at}  {self.added.code:13}  {origin}{path}  {key}  {harmless(self.added.message)}"
 
@@ -89,12 +92,15 @@ def opened(record: ConsumerRecord) -> Letter | None:
     """The letter in a record of the topic; None for a record that this product did not write."""
     headers = [(name, text) for name, text in record.headers]
     added: dict[str, str] = {}
-    while headers and headers[-1][0] in ADDED and headers[-1][0] not in added:
-        name, text = headers.pop()  # ours are the last ones, each once
+    while headers and headers[-1][0] in ADDED and FIRST not in added:
+        name, text = headers.pop()  # ours are the last ones, from the first of them on
         added[name] = _text(text)
     try:
         why = RECORD.validate_python(added)
     except ValidationError:
+        return None
+    numbers = (why.partition, why.offset, why.timestamp, why.attempt)
+    if why.topic not in INPUTS or max(map(len, numbers)) > MOST_DIGITS:
         return None
     return Letter(record.partition, record.offset, record.timestamp, record.key, record.value, headers, why)
 

@@ -15,6 +15,7 @@ from processor.record import DEAD_LETTERS, Headers, Output
 MOST_MESSAGE: Final = 1_000  # code points; it may quote a name out of the record
 MOST_HEADERS: Final = 1_048_576  # bytes; such a record is `too_large`
 MOST_REPEATED_HEADERS: Final = 8_192  # bytes; a document's headers go with each bad signal in it
+MOST_DIGITS: Final = 10
 REDRIVE_ATTEMPT: Final = "ocp.redrive.attempt"
 
 
@@ -32,7 +33,9 @@ def dead_letter(
         value = orjson.dumps({"length": len(value), "sha256": hashlib.sha256(value).hexdigest()})
     if header_bytes(headers) > (MOST_HEADERS if path is None else MOST_REPEATED_HEADERS):
         headers = ()
-    attempt = next((found for name, found in reversed(headers) if name == REDRIVE_ATTEMPT and found), b"0")
+    given = next((found for name, found in reversed(headers) if name == REDRIVE_ATTEMPT and found), b"")
+    attempt = given if given.isdigit() and len(given) < 10 else b"0"  # anybody can set it
+    attempts = int(attempt) if attempt.isdigit() and len(attempt) < MOST_DIGITS else 0  # anyone can write that header
     added = [
         ("__streams.errors.exception", type(reason).__name__.encode()),
         ("__streams.errors.message", str(reason)[:MOST_MESSAGE].encode(errors="backslashreplace")),
@@ -41,7 +44,7 @@ def dead_letter(
         ("__streams.errors.offset", b"%d" % origin.offset),
         ("ocp.errors.code", reason.code.encode()),
         ("ocp.errors.timestamp", b"%d" % (-1 if origin.timestamp is None else origin.timestamp)),
-        (REDRIVE_ATTEMPT, attempt),
+        (REDRIVE_ATTEMPT, b"%d" % attempts),
         *([] if path is None else [("ocp.errors.path", path.encode())]),
     ]
     received = [header for header in headers if header[0] != REDRIVE_ATTEMPT]

@@ -212,16 +212,16 @@ def _refuse(adapter: TypeAdapter[Any], value: object, error: ValidationError) ->
     found = _worst(value, error)
     if found.code == "bad_timestamp" and isinstance(value, Mapping):  # it may hide a fraction outside [0, 1]
         try:
-            adapter.validate_python(_with_good_timestamps(value))
+            adapter.validate_python(_with_good_timestamp(adapter, value))
         except ValidationError as hidden:
             found = _worst(value, hidden)
     raise found from error
 
 
-def _with_good_timestamps(value: Mapping[str, Any]) -> dict[str, Any]:
-    if "run" in value:
+def _with_good_timestamp(adapter: TypeAdapter[Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    if adapter is runs.RECORD:
         return {**value, "run": {**value["run"], "ended_at": A_TIMESTAMP}}
-    return {**value, "observed_at": A_TIMESTAMP}
+    return {**value, "observed_at": A_TIMESTAMP}  # whatever it is called, another member is no document's `run`
 
 
 def _worst(value: object, error: ValidationError) -> BadRecord:

@@ -3,7 +3,7 @@
 Only what is used here is described and checked; a document may hold anything else.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BeforeValidator,
@@ -33,6 +33,10 @@ def _whole(value: object) -> object:
 
 Days = Annotated[Number, Field(ge=0), BeforeValidator(_whole), WithJsonSchema({"type": "integer", "minimum": 0})]
 Ordinal = Annotated[Number, Field(ge=1), BeforeValidator(_whole), WithJsonSchema({"type": "integer", "minimum": 1})]
+
+
+T = TypeVar("T")
+Items = Annotated[list[T], Field(fail_fast=True)]  # the first bad item says enough; half a million would say too much
 
 
 class _Signal:
@@ -70,9 +74,9 @@ class AcceptanceRule(Public):
 
     name: Text200
     definition: Text500 = Field(description="For people.")
-    requires: list[Text200] | None = Field(None, description="Names of verdicts that must pass.")
+    requires: Items[Text200] | None = Field(None, description="Names of verdicts that must pass.")
     score: ScoreTarget | None = None
-    excludes_events: list[Text200] | None = Field(
+    excludes_events: Items[Text200] | None = Field(
         None, description="Names of events that reject the run inside the window; `revert`, `incident` when absent."
     )
     window_days: Days | None = Field(
@@ -89,7 +93,7 @@ class Run(Public):
     labels: dict[str, Text500] | None = None
     ended_at: Timestamp | None = None
     acceptance_rule: AcceptanceRule | None = None
-    signals: list[EmbeddedSignal] | None = Field(
+    signals: Items[EmbeddedSignal] | None = Field(
         None, description="Signals as on `signals`, each read by itself: a bad one does not spoil the document."
     )
 
@@ -121,8 +125,8 @@ class RunDocument(Public):
 
     ocp: Literal["0.3"]
     run: Run
-    attempts: list[Attempt] | None = None
-    artifacts: list[Artifact] | None = None
+    attempts: Items[Attempt] | None = None
+    artifacts: Items[Artifact] | None = None
 
 
 RECORD: TypeAdapter[RunDocument] = TypeAdapter(RunDocument)
