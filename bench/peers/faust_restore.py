@@ -32,8 +32,6 @@ def main() -> None:
         partitions=int(partitions),
         key_type=bytes,
         value_type=bytes,
-        key_serializer="raw",
-        value_serializer="raw",
         recovery_buffer_size=10_000,  # its default of 1,000 is slower
     )
 
@@ -47,7 +45,9 @@ def main() -> None:
         print(len(table), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
         os._exit(0)
 
-    faust.Worker(app, loglevel="ERROR", quiet=True, redirect_stdouts=False).execute_from_commandline()
+    worker = faust.Worker(app, loglevel="ERROR", quiet=True, redirect_stdouts=False)
+    worker.spinner = None
+    worker.execute_from_commandline()
 
 
 if __name__ == "__main__":
