@@ -10,7 +10,7 @@ from processor import record
 from processor.evaluate import shown_source
 from processor.instants import show, show_recorded
 from processor.record import Output
-from processor.state import TIERS, Late, Run, Signal
+from processor.state import TIERS, Late, Row, Run, Signal
 
 TYPES: Final = {
     record.ACCEPTANCE: ("ce_type", b"ocp.acceptance.evaluated.v1"),
@@ -31,11 +31,12 @@ class Origin(Struct, array_like=True, frozen=True, gc=False):
 
 
 class Cause(Struct, frozen=True, gc=False):
-    """The input that was applied: a signal with its file, or a document."""
+    """The input that was applied: a signal with its file, or a document, or a tick."""
 
     origin: Origin
     file: str | None = None
     signal: Signal | None = None
+    tick: bool = False
 
 
 class Answer(Struct, frozen=True, gc=False):
@@ -88,6 +89,13 @@ def transition(old: str, was_reversed: bool, new: str, is_reversed: bool) -> str
     return "cleared" if was_reversed and not is_reversed else None
 
 
+def settlement(row: Row, known: bool) -> str | None:
+    """The table's last line: "else, the window closed with the status known / was opened again by a newer document"."""
+    if row.settled and known and not row.told_settled:
+        return "settled"
+    return "reopened" if row.told_settled and not row.settled else None
+
+
 class Publisher:
     """Counts an applied input and says what it led to. `source` is CloudEvents' `ce_source`."""
 
@@ -104,14 +112,15 @@ class Publisher:
         value = None if forgotten else _joined(members, row.shown)
         version = [("ce_id", b"%b/v%d" % (key, row.version)), TYPES[record.ACCEPTANCE], *headers]
         outputs = [Output(record.ACCEPTANCE, key, value, version)]
-        kind = transition(row.status, row.reversed, answer.status, answer.reversed)
+        known = answer.status != "unknown"
+        kind = transition(row.status, row.reversed, answer.status, answer.reversed) or settlement(row, known)
         if kind is not None:
             id_, change = self._change(run, kind, answer, members, cause)
             headers = [("ce_id", id_.encode()), *headers, ("transition", kind.encode())]
             outputs.append(Output(record.CHANGED, key, change, [TYPES[record.CHANGED], *headers]))
             if answer.reversed != row.reversed:
                 outputs.append(Output(record.REVERSED, key, change, [TYPES[record.REVERSED], *headers]))
-            row.status, row.reversed = answer.status, answer.reversed
+            row.status, row.reversed, row.told_settled = answer.status, answer.reversed, row.settled and known
         return outputs
 
     def _change(
@@ -126,6 +135,8 @@ class Publisher:
         members["from"] = row.status
         members["to"] = answer.status
         members["cause"] = {**_cause(cause), **_whole(cause)}
+        if row.told_settled and row.settled:
+            members["after_settlement"] = True
         return id_, _joined(members, row.shown)
 
     def _headers(self, key: bytes, cause: Cause) -> list[tuple[str, bytes]]:
@@ -172,7 +183,7 @@ def _cause(cause: Cause) -> dict[str, object]:
 def _whole(cause: Cause) -> dict[str, object]:
     """What a change's cause has: its kind, and "the whole signal"."""
     if cause.signal is None or cause.file is None:
-        return {"kind": "run", "signal": None}
+        return {"kind": "settlement" if cause.tick else "run", "signal": None}
     return {"kind": "signal", "signal": shown_signal(cause.file, cause.signal)}
 
 

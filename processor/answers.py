@@ -76,7 +76,7 @@ def _notes(found: Mapping[str, Any]) -> list[str]:
 
 def _change(change: Mapping[str, Any]) -> Text:
     cause = change["cause"]
-    by = f"{cause['topic']}-{cause['partition']}@{cause['offset']}"
+    by = f"{harmless(cause['topic'])}-{cause['partition']}@{cause['offset']}"
     if cause["signal"]:
         by = f"{harmless(cause['signal']['name'])} {harmless(cause['signal']['id'])} ({by})"
     text = Text(f"  {change['seq']:<4}").append(f"{change['transition']:10}", STYLES[change["transition"]])

@@ -22,11 +22,13 @@ from processor.dead_letter_box import everything, partitions
 from processor.engine import positions
 from processor.engine.topology import changelog
 from processor.explain import explain
+from processor.harmless import harmless
 from processor.instants import NS, instant
 from processor.partitioner import partition_of
 from processor.record import CHANGED
 from processor.settings import Settings
 from processor.state import open_run
+from processor.watch import decode
 from processor.what_if import Choice, Outcome
 from topics.runs import AcceptanceRule
 
@@ -48,7 +50,7 @@ async def _explain(run_id: str, as_of: int | None, as_json: bool, settings: Sett
         tps = await partitions(settings, changelog("runs"))
         row = (await _rows(consumer, _that_of(key, tps), {key})).get(key)
         if row is None:
-            shown = display.harmless(run_id)
+            shown = harmless(run_id)
             print(f"acceptance: no run {shown} in the state of {settings.application_id}. Is APPLICATION_ID right?")
             return FOUND
         changes = await _history(consumer, key, settings)
@@ -93,7 +95,7 @@ async def _history(consumer: AIOKafkaConsumer, key: bytes, settings: Settings) -
     return [
         json.loads(record.value)
         async for record in everything(consumer, dict.fromkeys(tps, 0))
-        if record.key == key and record.value is not None
+        if record.key == key and record.value is not None and decode(record)
     ]
 
 
@@ -109,12 +111,13 @@ def read_rule(path: Path) -> AcceptanceRule:
     try:
         return AcceptanceRule.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise broker.Failure(os.EX_NOINPUT, f"{path} cannot be read: {error.strerror}") from error
+        raise broker.Failure(os.EX_NOINPUT, f"{harmless(str(path))} cannot be read: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise broker.Failure(
-            os.EX_DATAERR, f"{path} is no acceptance rule: {where}: {first['msg']}. See topics/runs/schema.json"
+            os.EX_DATAERR,
+            f"{harmless(str(path))} is no acceptance rule: {where}: {first['msg']}. See topics/runs/schema.json",
         ) from error
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from io import TextIOWrapper
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -28,6 +29,8 @@ class Failure(Exception):
 def run(command: Coroutine[Any, Any, int]) -> int:
     """Run a command to its end and give its exit code; what stops it goes to standard error, in a sentence."""
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # it logs what is said below
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no “→” gets an escape, not a traceback
     try:
         return asyncio.run(command)
     except Failure as failure:

@@ -9,15 +9,25 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
+
+from processor.harmless import harmless
 
 if TYPE_CHECKING:
     from processor.settings import Settings
 
 
+class Parser(argparse.ArgumentParser):
+    """argparse's, which quotes what it does not know as it stands."""
+
+    def error(self, message: str) -> NoReturn:
+        """Usage, the mistake in one line, and 2."""
+        super().error(harmless(message, 500))
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="acceptance",
         description="Recomputes the acceptance of recorded runs on each signal, and tells of late reverts.",
         epilog="Settings come from the environment; the README lists them.",
@@ -34,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     topics.add_argument("--json", action="store_true", help="print JSON")
     replay = commands.add_parser("replay", help="the same pipeline on a file, with no broker")
     replay.add_argument("file", metavar="FILE", help="JSON Lines, also .gz; - for standard input")
+    replay.add_argument("--now", type=timestamp, metavar="TIME", help="settle what has closed by then")
     replay.add_argument("--output", metavar="FILE", help="where to write (standard output when absent)")
     produce = commands.add_parser("produce", help="put such a file on the broker")
     produce.add_argument("file", metavar="FILE", help="JSON Lines, also .gz; - for standard input")
@@ -121,7 +132,8 @@ def _with_settings(args: argparse.Namespace) -> int:
     except ValidationError as error:
         for found in error.errors(include_url=False):
             name = "_".join(map(str, found["loc"])).upper()
-            print(f"acceptance: {name}={found['input']!r}: {found['msg']}; correct this setting", file=sys.stderr)
+            given = harmless(repr(found["input"]))
+            print(f"acceptance: {name}={given}: {found['msg']}; correct this setting", file=sys.stderr)
         return os.EX_CONFIG
     return _run(args, settings)
 
@@ -136,7 +148,7 @@ def _run(args: argparse.Namespace, settings: "Settings") -> int:
         case "replay":
             from processor import replay
 
-            return replay.main(args.file, args.output, settings)
+            return replay.main(args.file, args.output, None if args.now is None else args.now // 1_000, settings)
         case "topics":
             from processor import topics_admin
 

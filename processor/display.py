@@ -1,12 +1,11 @@
 """A change as a person reads it: one line, coloured on a terminal, harmless whatever the record says."""
 
-import sys
-from io import TextIOWrapper
-
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from processor.harmless import LONGEST_FIELD as LONGEST_FIELD
+from processor.harmless import harmless as harmless
 from processor.tally import Tally
 from topics.acceptance import Status
 from topics.acceptance_changed import AcceptanceChanged
@@ -22,21 +21,11 @@ STYLES = {
     "reopened": "dim",
 }
 STATUS_STYLES: dict[Status, str] = {"accepted": "green", "rejected": "red", "unknown": "yellow"}
-LONGEST_FIELD = 200
 SHA_DIGITS = 10
-
-
-def harmless(text: str) -> str:
-    """The text with nothing in it that a terminal obeys: control and format characters (escape sequences, changes of
-    writing direction, line breaks) are written as escapes, and what is too long is cut."""
-    cut = text if len(text) <= LONGEST_FIELD else text[: LONGEST_FIELD - 1] + "…"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in cut)
 
 
 def console() -> Console:
     """Where changes are shown. Text is taken as it is: no markup, no emoji names, no guessed colours, no wrapping."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no “→” gets an escape, not a traceback
     return Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
@@ -86,7 +75,7 @@ def table(tally: Tally, height: int) -> RenderableType:
         grid.add_column(column, header_style="dim", no_wrap=True, overflow="ellipsis", ratio=share)
     for change in list(tally.recent)[-max(1, height - 6) :]:
         transition = Text(change.transition, STYLES[change.transition])
-        grid.add_row(when(change), transition, harmless(change.run_id), Text(harmless(why(change))))
+        grid.add_row(when(change), transition, Text(harmless(change.run_id)), Text(harmless(why(change))))
     return Group(counters(tally) if tally.applied else Text("waiting for the worker …", "dim"), Text(), grid)
 
 
@@ -110,5 +99,5 @@ def summary(tally: Tally) -> Text:
             text.append(f"  {when(change)[:10]} {days:>6}  ")
             text.append(harmless(change.run_id), "bold")
             text.append(f"  {harmless(change.title)}" if change.title else "")
-            text.append(f"  {event.name} of {event.commit or harmless(event.value)}\n")
+            text.append(f"  {harmless(event.name)} of {event.commit or harmless(event.value)}\n")
     return text.append("\n").append_text(counters(tally)).append(f"\n{SUBSCRIBE}")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from processor import topics_admin
 from processor.broker import Failure
+from processor.harmless import harmless
 from processor.settings import Settings
 
 STOP_SECONDS = 10.0  # a worker that is told to stop is gone by then
@@ -52,7 +53,7 @@ class Children:
     def last_words(self, name: str) -> str:
         """The end of a child's log."""
         lines = (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace").splitlines()
-        return "\n  ".join(["Its last words:", *lines[-LOG_LINES:]]) if lines else "It said nothing"
+        return "\n  ".join(["Its last words:", *map(harmless, lines[-LOG_LINES:])]) if lines else "It said nothing"
 
     def stop(self) -> None:
         """End all, the last one first; by force what does not go."""

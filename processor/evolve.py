@@ -4,10 +4,13 @@ The law: "between two forgettings, the order and repetition of signals and event
 documents, do not change the state or the answer; only the documents' own order does".
 """
 
+from msgspec.structs import replace
+
 from processor import terms
 from processor.decode import Document
 from processor.evaluate import is_noted, judge, judge_one, note
-from processor.state import Judged, Match, Row, Run, Signal, appended, decode_file, decode_matches, encode
+from processor.instants import NS
+from processor.state import Judged, Match, Row, Run, Signal, appended, decode_file, decode_matches, decode_shown, encode
 
 
 def observe(run: Run, file: str, signal: Signal) -> None:
@@ -37,7 +40,26 @@ def record(run: Run, document: Document) -> None:
         files.setdefault(file, []).append(signal)
     row.matches = _kept(decode_matches(row.matches), set(said.commits))
     row.embedded = {file: encode(list(dict.fromkeys(found))) for file, found in files.items()}
+    row.closes, row.settled = None if said.closes is None else -(-said.closes // NS), False
+    _settle(run)
     judge(run)
+
+
+def tick(run: Run, closed: int) -> None:
+    """Time, as a record: every input up to the close of this window was read. In seconds since 1970; the latest counts,
+    so neither order nor repetition matters."""
+    row = run.row
+    row.closed = closed if row.closed is None else max(row.closed, closed)
+    _settle(run)
+
+
+def _settle(run: Run) -> None:
+    """Settled is a property of the state: "tick ≥ close"."""
+    row = run.row
+    settled = row.closes is not None and row.closed is not None and row.closed >= row.closes
+    if settled != row.settled:
+        row.settled = settled
+        row.shown = encode(replace(decode_shown(row.shown), settled=settled))
 
 
 def forget(run: Run) -> None:

@@ -15,6 +15,7 @@ from processor.state import Match, Signal, encode
 
 PASSED_ON: Final = "ocp.passed-on"
 MATCHED: Final = "ocp.matched"
+TICK: Final = "ocp.tick"
 PREFIX: Final = 7  # hex digits: two shas that may be writings of one commit have these in common
 
 
@@ -50,9 +51,19 @@ def matched(run_id: str, event: Event, match: Match) -> Output:
     return Output(RUN_INPUTS, run_id.encode(), encode(match), [(MATCHED, encode(event.origin))])
 
 
+def tick(key: bytes, closed: int) -> Output:
+    """Every input of this run up to the close of its window was read; `closed` in seconds since 1970."""
+    return Output(RUN_INPUTS, key, b"%d" % closed, [(TICK, None)])
+
+
+def tick_in(record: Record) -> int | None:
+    """The second of the tick, if that is what the record carries."""
+    return int(record.value or b"") if record.headers[0][0] == TICK else None
+
+
 def origin_of(record: Record) -> Origin:
     """Where the record was read first."""
-    if record.topic == RUN_INPUTS:
+    if record.topic == RUN_INPUTS and record.headers[0][0] != TICK:
         return origin_in(record.headers)
     return Origin(record.topic, record.partition, record.offset, record.timestamp)
 

@@ -14,6 +14,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from processor import broker, topics_admin
+from processor.harmless import harmless
 from processor.lines import BadLine, Line, decode_line, read
 from processor.partitioner import partition_of
 from processor.replay import INPUTS
@@ -34,12 +35,12 @@ def lines_of(path: str) -> Iterator[Numbered]:
                 continue
             line = decode_line(raw, number)
             if line.topic not in INPUTS:
-                raise BadLine(number, f"the topic {line.topic!r} is none of {', '.join(INPUTS)}")
+                raise BadLine(number, f"the topic {harmless(repr(line.topic))} is none of {', '.join(INPUTS)}")
             yield number, line
     except BadLine as bad:
-        raise broker.Failure(os.EX_DATAERR, f"{path}: {bad}. The lines before it are on the broker") from bad
+        raise broker.Failure(os.EX_DATAERR, f"{harmless(path)}: {bad}. The lines before it are on the broker") from bad
     except OSError as error:
-        raise broker.Failure(os.EX_NOINPUT, f"{path} cannot be read: {error}") from error
+        raise broker.Failure(os.EX_NOINPUT, f"{harmless(path)} cannot be read: {harmless(str(error))}") from error
 
 
 async def send_all(producer: AIOKafkaProducer, lines: AsyncIterator[Numbered], settings: Settings) -> Counter[str]:

@@ -16,7 +16,7 @@ ACCEPTANCE = "acceptance"
 CHANGED = "acceptance-changed"
 REVERSED = "acceptance-reversed"
 DEAD_LETTERS = "acceptance-dead-letters"
-RUN_INPUTS = "run-inputs"  # internal: matched commit events, and records that came in on another run's partition
+RUN_INPUTS = "run-inputs"  # internal: matched commit events, ticks, and records that came in on another run's partition
 COMMIT_INDEX = "commit-index"  # internal: commit events, and which run names which commit
 
 Headers = Sequence[tuple[str, bytes | None]]
@@ -66,6 +66,11 @@ class Table(Protocol):
 
     def update(self, changes: Changes) -> None:
         """Take in committed changes: after a transaction, and when the changelog is read back."""
+        ...
+
+    def ticks(self, before: int, most: int) -> list[Output]:
+        """Records that time makes due, for an input of this pipeline: of what closed by `before` (seconds since 1970),
+        at most so many. Each is said once."""
         ...
 
     def __len__(self) -> int:

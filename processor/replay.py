@@ -1,6 +1,7 @@
 """`replay`: the same pipelines with no broker. One partition; offsets count up from 0 for each topic."""
 
 import base64
+import json
 import os
 import sys
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 import orjson
 
 from processor import internal
+from processor.harmless import harmless
 from processor.lines import BadLine, decode_line, read
 from processor.pipelines import pipelines
 from processor.record import COMMIT_EVENTS, COMMIT_INDEX, DEAD_LETTERS, RUNS, SIGNALS, Headers, Output, Record
@@ -49,6 +51,12 @@ class Replay:
         for match in matches:
             yield from self._step(match)
 
+    def settle(self, before: int) -> Iterator[Output]:
+        """What comes of time: the windows that closed by `before` (seconds since 1970) have closed."""
+        ticks = self.tables[RUNS].ticks(before, sys.maxsize)
+        for tick in sorted(ticks, key=lambda tick: (int(tick.value or b""), tick.key)):
+            yield from self._step(tick)
+
     def _step(self, given: Output, timestamp: int | None = None) -> list[Output]:
         offset = self._offsets[given.topic]
         self._offsets[given.topic] += 1
@@ -59,20 +67,24 @@ class Replay:
         return outputs
 
 
-def replay(lines: Iterable[bytes], settings: Settings | None = None) -> Iterator[bytes]:
-    """The output records that these lines (see `processor.lines`) lead to, as lines of the same kind.
+def replay(lines: Iterable[bytes], settings: Settings | None = None, now: int | None = None) -> Iterator[bytes]:
+    """The output records that these lines (see `processor.lines`) lead to, as lines of the same kind; after them, what
+    comes of its being `now` (seconds since 1970): windows that closed SETTLE_GRACE_SECONDS ago are settled.
 
     Raises BadLine at a line that is no record, or is for a topic that is no input.
     """
-    pipeline = Replay(settings or Settings())
+    settings = settings or Settings()
+    pipeline = Replay(settings)
     for number, raw in enumerate(lines, 1):
         if not raw.strip():
             continue
         line = decode_line(raw, number)
         if line.topic not in INPUTS:
-            raise BadLine(number, f"unknown topic {line.topic!r}; the inputs are {', '.join(INPUTS)}")
+            raise BadLine(number, f"unknown topic {harmless(repr(line.topic))}; the inputs are {', '.join(INPUTS)}")
         for output in pipeline.put(line.topic, line.key, line.value, line.timestamp, line.headers):
             yield as_line(output)
+    if now is not None:
+        yield from map(as_line, pipeline.settle(now - settings.settle_grace_seconds))
 
 
 def as_line(output: Output) -> bytes:
@@ -92,17 +104,25 @@ def as_line(output: Output) -> bytes:
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def main(path: str, output: str | None, settings: Settings) -> int:
+def _printable(line: bytes) -> bytes:
+    """The same JSON with nothing in it that a terminal obeys."""
+    text = line[:-1].decode()
+    if text.isprintable():
+        return line
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text).encode() + b"\n"
+
+
+def main(path: str, output: str | None, now: int | None, settings: Settings) -> int:
     """Replays a file onto another or onto standard output; returns the exit code."""
     try:
         with nullcontext(sys.stdout.buffer) if output in (None, "-") else Path(output).open("wb") as sink:
-            sink.writelines(replay(read(path), settings))
+            sink.writelines(map(_printable, replay(read(path), settings, now)))
     except BadLine as error:
-        print(f"acceptance replay: {path}: {error}", file=sys.stderr)
+        print(f"acceptance replay: {harmless(path)}: {error}", file=sys.stderr)
         return os.EX_DATAERR
     except BrokenPipeError:
         raise  # of the output, and no matter
     except OSError as error:
-        print(f"acceptance replay: {error}", file=sys.stderr)
+        print(f"acceptance replay: {harmless(str(error))}", file=sys.stderr)
         return os.EX_NOINPUT
     return os.EX_OK

@@ -11,6 +11,7 @@ from processor import evolve, internal
 from processor.acceptance import Cause, Publisher, shown_signal
 from processor.dead_letters import dead_letter
 from processor.decode import BadRecord, check_size, decode_document, decode_json, decode_key, decode_signal
+from processor.due import Due
 from processor.internal import Binding
 from processor.limits import A_PLACE, Limits
 from processor.record import RUN_INPUTS, RUNS, Belongs, Changes, Output, Record
@@ -26,6 +27,7 @@ class RunsTable:
         self.publisher = publisher
         self.belongs = belongs
         self.rows: dict[bytes, bytes] = {}
+        self._due = Due()
 
     def batch(self) -> "RunsBatch":
         """A batch on the committed rows."""
@@ -33,11 +35,17 @@ class RunsTable:
 
     def update(self, changes: Changes) -> None:
         """Takes in committed rows."""
+        self._due.changed.update(changes)
         for key, row in changes.items():
             if row is None:
                 self.rows.pop(key, None)
             else:
                 self.rows[key] = row
+
+    def ticks(self, before: int, most: int) -> list[Output]:
+        """Ticks for runs whose windows closed by `before` (seconds since 1970) and are not settled, each once; at most
+        so many. A table that is restored elsewhere says them again, which does no harm."""
+        return [internal.tick(key, closes) for key, closes in self._due.take(self.rows, before, most)]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -54,6 +62,8 @@ class RunsBatch:
         """Applies one input: its acceptance, its change, its alert; or its dead letter."""
         if record.topic != RUN_INPUTS:
             return self._read(record, here=False)
+        if (closed := internal.tick_in(record)) is not None:
+            return self._tick(record, closed)
         found = internal.match_in(record)
         return self._read(internal.received(record), here=True) if found is None else self._match(record, found)
 
@@ -112,6 +122,14 @@ class RunsBatch:
         except BadRecord as reason:
             return [dead_letter(reason, origin, found.sha.encode(), event, ())]
         return self._table.publisher.announce(run, Cause(origin, found.file, found.signal))
+
+    def _tick(self, record: Record, closed: int) -> list[Output]:
+        run = self._open(decode_key(record.key))
+        if run.row.unanswered == "no_run":  # forgotten meanwhile; nothing of it can be settled
+            return []
+        evolve.tick(run, closed)
+        self._keep(run, None)
+        return self._table.publisher.announce(run, Cause(internal.origin_of(record), tick=True))
 
     def _open(self, run_id: str) -> Run:
         key = run_id.encode()

@@ -16,6 +16,7 @@ LOGICAL_TOPICS = (
     record.REVERSED,
     record.DEAD_LETTERS,
 )
+Servers = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$")]  # it is printed
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,200}$")]
 
 
@@ -24,7 +25,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
-    kafka_bootstrap_servers: Annotated[str, Field(min_length=1)] = Field(
+    kafka_bootstrap_servers: Servers = Field(
         "localhost:9092", description="Brokers to connect to first: `host:port`, several separated by commas."
     )
     application_id: TopicName = Field(
@@ -61,6 +62,10 @@ class Settings(BaseSettings):
     )
     stop_on_bad_input: bool = Field(
         False, description="Stop (exit 65) when a partition's input is nearly all bad; else it is only said in the log."
+    )
+    settle_grace_seconds: Annotated[int, Field(ge=0)] = Field(
+        86_400,
+        description="Seconds after its window has closed until a run is `settled`, once all input of then was read.",
     )
     batch_max_records: Annotated[int, Field(ge=1)] = Field(5_000, description="Most input records in one transaction.")
     batch_max_bytes: Annotated[int, Field(ge=100_000)] = Field(

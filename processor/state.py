@@ -141,6 +141,10 @@ class Row(Struct, array_like=True):
     files: dict[str, bytes] = {}  # "verdict:tests" → signals that came in `signals`
     embedded: dict[str, bytes] = {}  # the same for those in the newest document
     matches: bytes = EMPTY
+    closes: int | None = None  # when the window closes, in seconds since 1970, rounded up
+    closed: int | None = None  # the latest tick: windows that closed by then have, in the same seconds
+    settled: bool = False  # the tick is past the window
+    told_settled: bool = False  # and the last change said so, of a known status
 
 
 decode_row: Final = msgspec.msgpack.Decoder(Row).decode

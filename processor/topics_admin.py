@@ -16,6 +16,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from processor import broker, record
+from processor.harmless import harmless
 from processor.settings import Settings
 
 THIRTY_DAYS_MS = 30 * 24 * 3_600 * 1_000
@@ -155,9 +156,10 @@ async def _create(admin: AIOKafkaAdminClient, missing: Sequence[TopicPlan]) -> N
     for name, code, *why in answer.topic_errors:
         error: type[KafkaError] = for_code(code)
         if code and error is not TopicAlreadyExistsError:  # another `apply` was quicker
+            said = harmless((why and why[0]) or error.__name__).rstrip(".")
             raise broker.Failure(
                 os.EX_CONFIG,
-                f"the broker will not make the topic {name}: {((why and why[0]) or error.__name__).rstrip('.')}. "
+                f"the broker will not make the topic {name}: {said}. "
                 "See TOPIC_PARTITIONS, TOPIC_REPLICATION_FACTOR and what this user may do",
             )
 
@@ -230,4 +232,4 @@ def _lines(action: str, finding: Finding) -> list[str]:
     if not finding.exists:
         config = " ".join(f"{name}={value}" for name, value in topic.config.items())
         line += f"  partitions={topic.partitions} replicas={topic.replicas} {config}"
-    return [line, *(f"{'':8}   {difference}" for difference in finding.differences)]
+    return [line, *(f"{'':8}   {harmless(difference)}" for difference in finding.differences)]

@@ -69,8 +69,8 @@ def die_of(error: BaseException, doing: str) -> NoReturn:
             os.EX_DATAERR,
         )
     if isinstance(error, FORBIDDEN):
-        die(f"{doing}: the broker does not allow it: {error!r}", os.EX_CONFIG)
+        die(f"{doing}: the broker does not allow it: {error!r:.1000}", os.EX_CONFIG)
     if isinstance(error, (KafkaError, OSError, TimeoutError)):
-        die(f"{doing}: the broker failed us: {error!r}. Start again when it is back", os.EX_TEMPFAIL)
+        die(f"{doing}: the broker failed us: {error!r:.1000}. Start again when it is back", os.EX_TEMPFAIL)
     log.critical("a broken invariant", exc_info=error)
-    die(f"{doing}: {error!r}. This is a defect of this program; the state was left as it was", os.EX_SOFTWARE)
+    die(f"{doing}: {error!r:.1000}. This is a defect of this program; the state was left as it was", os.EX_SOFTWARE)

@@ -21,7 +21,9 @@ from processor.engine.fetch import Transport
 from processor.engine.intake import Intake
 from processor.engine.placing import Placing
 from processor.engine.recovery import PlacingTables
+from processor.engine.settle import Settler
 from processor.engine.topology import partition_counts
+from processor.harmless import harmless
 from processor.record import Pipeline
 from processor.settings import Settings
 
@@ -33,6 +35,7 @@ PLAIN_REBALANCE_SECONDS = 5.0  # the embedded broker lets the first member wait 
 MAX_FETCH_BYTES = 4_194_304  # of a partition at a time; internal records have up to 3 MiB
 CHUNK_QUEUE = 4_096  # chunks an agent's queue may hold; `Intake` keeps it far below
 START_SECONDS = 30
+LONGEST_LOG_LINE = 4_000
 
 
 class EngineTable(faust.Table):  # type: ignore[misc] # Faust has no types here
@@ -120,6 +123,8 @@ def build(settings: Settings, pipelines: Sequence[Pipeline], counts: Mapping[str
         await assignment.revoke()
 
     app.task(assignment.say_counts_now_and_then)
+    if transactions:  # without them nobody says how far the others have come
+        app.task(Settler(settings, counts, assignment).run)
     app.assignment = assignment
     return app
 
@@ -179,11 +184,25 @@ def run(settings: Settings, pipelines: Sequence[Pipeline], *, transactions: bool
     return os.EX_OK
 
 
+class OneLine(logging.Formatter):
+    """A message is one line, whatever it quotes; a traceback is indented, so that none of its lines passes for one."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        """The line."""
+        return harmless(super().formatMessage(record), LONGEST_LOG_LINE)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
+        """The traceback."""
+        return "\n".join(f"  {harmless(line, LONGEST_LOG_LINE)}" for line in super().formatException(ei).split("\n"))
+
+
 def configure_logging() -> None:
     """One line for each thing an operator acts on, to standard error; of the libraries only what went wrong. A process
     that has its own configuration keeps it."""
     if not logging.getLogger().handlers:
-        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+        handler = logging.StreamHandler()
+        handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
+        logging.basicConfig(handlers=[handler], level=logging.WARNING)
         logging.getLogger("processor").setLevel(logging.INFO)
 
 

@@ -20,7 +20,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests import children
 from tests.broker import REPOSITORY
-from tests.e2e.world import Worker, World, ends
+from tests.e2e.world import FAST, Worker, World, ends
 from tests.faults.brokers import Kafka
 from tests.faults.load import Load
 from tests.faults.logs import QUIET, group_offsets
@@ -71,7 +71,7 @@ class Field(World):
         with log.open("wb") as out:
             process = children.start(
                 [sys.executable, "-m", "tests.faults.worker", *args],
-                env={**os.environ, **PACE, **names, **self.environment, **environment},
+                env={**os.environ, **FAST, **PACE, **names, **self.environment, **environment},
                 cwd=REPOSITORY,
                 stdout=out,
                 stderr=out,

@@ -29,6 +29,7 @@ class AcceptanceChanged(Answer):
     from_: Status = Field(alias="from", description="The previous change's `to`; `unknown` at first.")
     to: Status
     cause: FullCause
+    after_settlement: bool = Field(False, description="Whether it came after the window had closed; absent: no.")
 
 
 RECORD: TypeAdapter[AcceptanceChanged] = TypeAdapter(AcceptanceChanged)

@@ -1,0 +1,63 @@
+"""Which runs' windows have closed and are not settled: an index beside the rows, made of them.
+
+Law: it only says whom to look at; what is due is read in the row.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from processor.state import decode_row
+
+HOUR: Final = 3_600
+LOOKED_AT: Final = 20_000  # changed rows at a time: the rest waits for the next call
+
+
+@dataclass(slots=True)
+class Due:
+    """Keys by the hour in which their windows close: a place in a set for each run that is not settled."""
+
+    changed: set[bytes] = field(default_factory=set)  # since they were last looked at
+    hours: dict[int, set[bytes]] = field(default_factory=dict)
+    sent: dict[bytes, int] = field(default_factory=dict)  # ticks on their way: key → what the tick says
+
+    def take(self, rows: Mapping[bytes, bytes], before: int, most: int) -> Iterator[tuple[bytes, int]]:
+        """Up to `most` keys whose windows closed by `before`, and when; each once. Seconds since 1970."""
+        self.look(rows)
+        for hour in sorted(hour for hour in self.hours if hour * HOUR <= before):
+            keys = self.hours.pop(hour)
+            while keys and most:
+                key = keys.pop()
+                closes = _open_window(rows.get(key))
+                if closes is None or self.sent.get(key) == closes:
+                    continue
+                if closes > before:
+                    self.add(key, closes)
+                    continue
+                self.sent[key] = closes
+                most -= 1
+                yield key, closes
+            if keys:
+                self.hours.setdefault(hour, set()).update(keys)
+
+    def look(self, rows: Mapping[bytes, bytes]) -> None:
+        """Sort in the rows that changed."""
+        for _ in range(min(LOOKED_AT, len(self.changed))):
+            key = self.changed.pop()
+            closes = _open_window(rows.get(key))
+            if closes is None:
+                self.sent.pop(key, None)
+            elif self.sent.get(key) != closes:
+                self.add(key, closes)
+
+    def add(self, key: bytes, closes: int) -> None:
+        """A key in its hour."""
+        self.hours.setdefault(closes // HOUR, set()).add(key)
+
+
+def _open_window(stored: bytes | None) -> int | None:
+    """When the run's window closes, if there is one and it is not settled."""
+    if stored is None:
+        return None
+    row = decode_row(stored)
+    return None if row.settled else row.closes

@@ -1,0 +1,82 @@
+"""Time enters as records: ticks, for runs whose windows have closed, once every input of then was read.
+
+Law: a tick is written only when all input that was there after the window's close and its grace has been worked off, by
+whichever worker; so it can be said twice, by two owners or after a restart, and is never too early.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NoReturn
+
+from aiokafka import AIOKafkaProducer, TopicPartition
+
+from processor import record
+from processor.engine.assignment import Assignment
+from processor.engine.exits import die_of
+from processor.engine.publish import open_plain_publisher, send
+from processor.engine.restore import Reader, reader
+from processor.record import Output
+from processor.settings import Settings
+
+LOOK_SECONDS, WAIT_SECONDS = 1.0, 0.5
+PACE = 1_000  # ticks of a partition at a time: however many are due, live input comes in between
+OUTSIDE = (record.RUNS, record.SIGNALS, record.COMMIT_EVENTS)
+INSIDE = (record.COMMIT_INDEX,)  # and then `run-inputs`, in which the tick itself comes after what matters to it
+
+
+@dataclass(slots=True)
+class Settler:
+    """Looks for what is due on the partitions that this worker owns."""
+
+    settings: Settings
+    counts: Mapping[str, int]  # logical topic → partition count
+    assignment: Assignment
+
+    async def run(self) -> NoReturn:
+        """For as long as the worker runs. Any failure ends the process."""
+        try:
+            async with self.connected() as (source, producer):
+                while True:
+                    await asyncio.sleep(LOOK_SECONDS)
+                    before = int(time.time()) - self.settings.settle_grace_seconds
+                    due = self.due(before)
+                    if due:
+                        for topics in (OUTSIDE, INSIDE):
+                            await self.worked_off(source, topics)
+                        for tp, ticks in due.items():
+                            await send(producer, tp, [(tick.key, tick.value, tick.headers) for tick in ticks])
+        except Exception as error:  # noqa: BLE001 - a task that ends would end settling without a word
+            die_of(error, "settling")
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[tuple[Reader, AIOKafkaProducer]]:
+        """What asks for offsets, and what writes ticks."""
+        servers, group = self.settings.kafka_bootstrap_servers, self.settings.application_id
+        nowhere = TopicPartition(self.settings.topic(record.RUN_INPUTS), 0)
+        publisher = await open_plain_publisher(servers, nowhere, group)
+        try:
+            async with reader(servers, group, transactions=True) as source:
+                yield source, publisher.producer
+        finally:
+            await publisher.close()
+
+    def due(self, before: int) -> dict[TopicPartition, list[Output]]:
+        """The ticks that are due, by where they go: the partition that the run is on."""
+        topic = self.settings.topic(record.RUN_INPUTS)
+        partitions = {partition.name: partition for partition in self.assignment.owned.values()}.values()
+        ticks = [(partition.number, partition.table.ticks(before, PACE)) for partition in partitions]
+        return {TopicPartition(topic, number): found for number, found in ticks if found}  # of one pipeline only
+
+    async def worked_off(self, source: Reader, topics: tuple[str, ...]) -> None:
+        """Wait until the group has committed all that these topics hold now, open transactions too."""
+        names = {topic: self.settings.topic(topic) for topic in topics}
+        tps = [TopicPartition(names[topic], number) for topic in topics for number in range(self.counts[topic])]
+        todo = {tp: end for tp, (first, end) in (await source.bounds(tps)).items() if end > first}
+        while todo:
+            read = {tp: await source.group_offset(tp) or 0 for tp in todo}
+            todo = {tp: end for tp, end in todo.items() if read[tp] < end}
+            if todo:
+                await asyncio.sleep(WAIT_SECONDS)
