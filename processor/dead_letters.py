@@ -33,8 +33,7 @@ def dead_letter(
         value = orjson.dumps({"length": len(value), "sha256": hashlib.sha256(value).hexdigest()})
     if header_bytes(headers) > (MOST_HEADERS if path is None else MOST_REPEATED_HEADERS):
         headers = ()
-    given = next((found for name, found in reversed(headers) if name == REDRIVE_ATTEMPT and found), b"")
-    attempt = given if given.isdigit() and len(given) < 10 else b"0"  # anybody can set it
+    attempt = next((found for name, found in reversed(headers) if name == REDRIVE_ATTEMPT and found), b"0")
     attempts = int(attempt) if attempt.isdigit() and len(attempt) < MOST_DIGITS else 0  # anyone can write that header
     added = [
         ("__streams.errors.exception", type(reason).__name__.encode()),
