@@ -10,7 +10,7 @@ from typing import Final
 from processor.state import decode_row
 
 HOUR: Final = 3_600
-LOOKED_AT: Final = 20_000  # changed rows at a time: the rest waits for the next call
+LOOKED_AT: Final = 5_000  # changed rows at a time: the rest waits for the next call
 
 
 @dataclass(slots=True)

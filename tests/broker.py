@@ -10,11 +10,13 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests import children
 from tests.waiting import until
@@ -151,3 +153,19 @@ def listens(port: int) -> bool:
     """Whether somebody listens on a port of this machine."""
     with socket.socket() as one:
         return one.connect_ex(("localhost", port)) == 0
+
+
+@cache
+def admin_of(servers: str) -> AdminClient:
+    """One for all questions; it finds a broker again that was away."""
+    return AdminClient({"bootstrap.servers": servers, "log_level": 0})
+
+
+def ends(servers: str, topics: Iterable[str], committed: bool) -> dict[tuple[str, int], int]:
+    """The end of each partition; for a reader of committed records, where the first open transaction begins."""
+    admin = admin_of(servers)
+    known = admin.list_topics(timeout=20).topics
+    tps = [TopicPartition(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
+    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+    asked = admin.list_offsets({tp: OffsetSpec.latest() for tp in tps}, isolation_level=level)
+    return {(tp.topic, tp.partition): future.result(20).offset for tp, future in asked.items()}

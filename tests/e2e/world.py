@@ -11,27 +11,26 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
 from confluent_kafka import (
     Consumer,
-    IsolationLevel,
     KafkaError,
     KafkaException,
     Message,
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from processor import record, topics_admin
 from processor.engine import positions
 from processor.settings import Settings
 from tests import children
-from tests.broker import REPOSITORY
+from tests.broker import REPOSITORY, ends
 from tests.waiting import until
 
 FAST = {"SESSION_TIMEOUT_SECONDS": "6", "REBALANCE_TIMEOUT_SECONDS": "10"}
@@ -287,22 +286,6 @@ def read(servers: str, topic: str, isolation: str = "read_committed") -> list[Me
         return found
     finally:
         consumer.close()
-
-
-@cache
-def admin_of(servers: str) -> AdminClient:
-    """One for all questions; it finds a broker again that was away."""
-    return AdminClient({"bootstrap.servers": servers, "log_level": 0})
-
-
-def ends(servers: str, topics: Iterable[str], committed: bool) -> dict[tuple[str, int], int]:
-    """The end of each partition; for a reader of committed records, where the first open transaction begins."""
-    admin = admin_of(servers)
-    known = admin.list_topics(timeout=20).topics
-    tps = [TopicPartition(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
-    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-    asked = admin.list_offsets({tp: OffsetSpec.latest() for tp in tps}, isolation_level=level)
-    return {(tp.topic, tp.partition): future.result(20).offset for tp, future in asked.items()}
 
 
 def watermarks(consumer: Consumer, tp: TopicPartition) -> tuple[int, int]:

@@ -19,8 +19,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from tests import children
-from tests.broker import REPOSITORY
-from tests.e2e.world import FAST, Worker, World, ends
+from tests.broker import REPOSITORY, ends
+from tests.e2e.world import FAST, Worker, World
 from tests.faults.brokers import Kafka
 from tests.faults.load import Load
 from tests.faults.logs import QUIET, group_offsets

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions, NewTopic
 
 from processor import topics_admin
-from tests.e2e.world import ends
+from tests.broker import ends
 from tests.faults.harness import Field, configure
 from tests.faults.load import Generator, sha_of
 from tests.faults.logs import QUIET, group_offsets
