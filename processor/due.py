@@ -10,6 +10,7 @@ from typing import Final
 from processor.state import decode_row
 
 HOUR: Final = 3_600
+AGAIN: Final = HOUR  # a tick without effect (its run was forgotten and recorded again) is said again
 LOOKED_AT: Final = 5_000  # changed rows at a time: the rest waits for the next call
 
 
@@ -19,35 +20,38 @@ class Due:
 
     changed: set[bytes] = field(default_factory=set)  # since they were last looked at
     hours: dict[int, set[bytes]] = field(default_factory=dict)
-    sent: dict[bytes, int] = field(default_factory=dict)  # ticks on their way: key → what the tick says
+    sent: dict[bytes, tuple[int, int]] = field(default_factory=dict)  # key → what was said last, and when
 
     def take(self, rows: Mapping[bytes, bytes], before: int, most: int) -> Iterator[tuple[bytes, int]]:
-        """Up to `most` keys whose windows closed by `before`, and when; each once. Seconds since 1970."""
+        """Up to `most` keys whose windows closed by `before`, and when; each once in a while. Seconds since 1970."""
         self.look(rows)
         for hour in sorted(hour for hour in self.hours if hour * HOUR <= before):
             keys = self.hours.pop(hour)
             while keys and most:
                 key = keys.pop()
                 closes = _open_window(rows.get(key))
-                if closes is None or self.sent.get(key) == closes:
+                if closes is None:
+                    self.sent.pop(key, None)
                     continue
-                if closes > before:
-                    self.add(key, closes)
-                    continue
-                self.sent[key] = closes
-                most -= 1
-                yield key, closes
+                self.add(key, closes)  # until its row is settled
+                if closes <= before and not self.is_on_its_way(key, closes, before):
+                    self.sent[key] = closes, before
+                    most -= 1
+                    yield key, closes
             if keys:
                 self.hours.setdefault(hour, set()).update(keys)
+
+    def is_on_its_way(self, key: bytes, closes: int, before: int) -> bool:
+        """Whether such a tick was said a short while ago."""
+        told, when = self.sent.get(key, (None, 0))
+        return told == closes and before - when < AGAIN
 
     def look(self, rows: Mapping[bytes, bytes]) -> None:
         """Sort in the rows that changed."""
         for _ in range(min(LOOKED_AT, len(self.changed))):
             key = self.changed.pop()
             closes = _open_window(rows.get(key))
-            if closes is None:
-                self.sent.pop(key, None)
-            elif self.sent.get(key) != closes:
+            if closes is not None:
                 self.add(key, closes)
 
     def add(self, key: bytes, closes: int) -> None:

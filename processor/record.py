@@ -19,6 +19,8 @@ DEAD_LETTERS = "acceptance-dead-letters"
 RUN_INPUTS = "run-inputs"  # internal: matched commit events, ticks, and records that came in on another run's partition
 COMMIT_INDEX = "commit-index"  # internal: commit events, and which run names which commit
 
+INPUTS = (RUNS, SIGNALS, COMMIT_EVENTS)  # the public ones
+
 Headers = Sequence[tuple[str, bytes | None]]
 
 
@@ -70,7 +72,7 @@ class Table(Protocol):
 
     def ticks(self, before: int, most: int) -> list[Output]:
         """Records that time makes due, for an input of this pipeline: of what closed by `before` (seconds since 1970),
-        at most so many. Each is said once."""
+        at most so many. Saying one again does no harm."""
         ...
 
     def __len__(self) -> int:

@@ -43,8 +43,8 @@ class RunsTable:
                 self.rows[key] = row
 
     def ticks(self, before: int, most: int) -> list[Output]:
-        """Ticks for runs whose windows closed by `before` (seconds since 1970) and are not settled, each once; at most
-        so many. A table that is restored elsewhere says them again, which does no harm."""
+        """Ticks for runs whose windows closed by `before` (seconds since 1970) and are not settled; at most so
+        many. One is said again when nothing came of it, or the table is restored elsewhere, which does no harm."""
         return [internal.tick(key, closes) for key, closes in self._due.take(self.rows, before, most)]
 
     def __len__(self) -> int:

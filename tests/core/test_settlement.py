@@ -159,6 +159,16 @@ def test_each_tick_is_said_once() -> None:
     assert [tick.value for tick in table.ticks(CLOSES + 86_400, 10)] == [b"%d" % (CLOSES + 86_400)]
 
 
+def test_a_tick_that_found_no_run_is_said_again() -> None:
+    """It was on its way when the run was forgotten, and the run was recorded again at once: it still settles."""
+    played = play(run("tests"), verdict("tests", "pass"))
+    table = played._replay.tables["runs"]
+    assert len(table.ticks(CLOSES, 10)) == 1
+    played.then(forget(), tick(), run("tests"), verdict("tests", "pass", id="anew"))
+    assert table.ticks(CLOSES + 10, 10) == []
+    assert [tick.value for tick in table.ticks(CLOSES + 3_600, 10)] == [b"%d" % CLOSES]
+
+
 def test_the_pace_is_bounded() -> None:
     """However many are due, no more than asked for come at a time, and all in the end."""
     played = play(*(run("tests", of=f"run_{number}") for number in range(100)))
