@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from processor.display import SHA_DIGITS, STATUS_STYLES, STYLES, harmless
+from processor.display import SHA_DIGITS, STATUS_STYLES, STYLES
+from processor.harmless import harmless
 from processor.what_if import Outcome
 
 MARKS: Mapping[object, tuple[str, str]] = {True: ("holds", "green"), False: ("fails", "red"), None: ("open", "yellow")}

@@ -4,6 +4,7 @@ The state is that of the workers' last commit; no worker is asked or disturbed.
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -132,7 +133,7 @@ async def _what_if(path: Path, choice: Choice, as_json: bool, settings: Settings
                 for key, row in (await _rows(consumer, [tp], seen=lambda: bar.advance(task))).items():
                     outcome.take(open_run(key.decode(), row), choice, rule)
     if as_json:
-        print(json.dumps(outcome.as_dict()))
+        print(json.dumps(dataclasses.asdict(outcome)))
     else:
         display.console().print(outcome_table(outcome))
     return FOUND if outcome.flips else os.EX_OK

@@ -12,14 +12,13 @@ from pydantic import ValidationError
 
 from processor import topics_admin
 from processor.broker import Failure
-from processor.display import harmless
-from processor.record import COMMIT_EVENTS, DEAD_LETTERS, RUNS, SIGNALS, Headers
+from processor.harmless import harmless
+from processor.record import DEAD_LETTERS, INPUTS, SIGNALS, Headers
 from processor.settings import Settings
 from topics.acceptance_dead_letters import RECORD, AddedHeaders
 
 ADDED: Final = frozenset(field.alias for field in AddedHeaders.model_fields.values())
 FIRST: Final = "__streams.errors.exception"
-INPUTS: Final = (RUNS, SIGNALS, COMMIT_EVENTS)
 MOST_DIGITS: Final = 20
 STALL_SECONDS: Final = 20.0
 

@@ -4,8 +4,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from processor.harmless import LONGEST_FIELD as LONGEST_FIELD
-from processor.harmless import harmless as harmless
+from processor.harmless import harmless
 from processor.tally import Tally
 from topics.acceptance import Status
 from topics.acceptance_changed import AcceptanceChanged

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from processor import rule
-from processor.instants import DAY, show
+from processor.instants import days, show
 from processor.state import (
     EMPTY,
     EVENT,
@@ -42,7 +42,7 @@ def judge(run: Run) -> None:
     row.violations = sorted(
         {
             *(f"repeated_id:{id_}" for id_, count in ids.items() if count > 1),
-            *(f"ambiguous_commit:{id_}" for id_ in _unclear(matches)),
+            *(f"ambiguous_commit:{signal.id}" for _, signal in unclear(matches)),
             *(breach for file in signals for breach in breaches(terms, file)),
         }
     )
@@ -87,10 +87,10 @@ def signals_of(run: Run, file: str, matches: Sequence[Match] = ()) -> list[Signa
     return list({*found, *others}) if others else found
 
 
-def _unclear(matches: list[Match]) -> set[str]:
-    """Ids of the events that identify no commit of the run, though they might mean one."""
+def unclear(matches: Sequence[Match]) -> list[tuple[str, Signal]]:
+    """The events, with their files, that identify no commit of the run, though they might mean one."""
     clear = {(m.file, m.signal) for m in matches if any(m.commits.values())}
-    return {m.signal.id for m in matches if (m.file, m.signal) not in clear}
+    return [event for event in dict.fromkeys((m.file, m.signal) for m in matches) if event not in clear]
 
 
 def is_noted(run: Run, id_: str) -> bool:
@@ -129,7 +129,7 @@ def find_late(run: Run, terms: Terms, signals: Mapping[str, Sequence[Signal]], m
     reasons: list[str] = []
     found: list[tuple[int, str, bytes, str, Signal]] = []
     for name, all_ in signals.items():
-        late = [s for s in all_ if terms.closes is None or s.at <= terms.closes]
+        late = [s for s in all_ if terms.window_has(s.at)]
         found += [(s.at, s.id, encode(s), name, s) for s in late]
         if late:
             reasons.append(f"late:{name}")
@@ -161,14 +161,13 @@ def commits_of_events(
 
 def shown_event(name: str, signal: Signal, terms: Terms, commit: tuple[bool, str] | None) -> dict[str, object]:
     """An event as `late_events` has it. `commit`: whether it only begins alike, and the run's sha."""
-    days = None if terms.ended is None else round((signal.at - terms.ended) / DAY, 2) + 0.0  # never -0.0
     return {
         "id": signal.id,
         "name": name,
         "value": signal.value,
         "source": shown_source(signal),
         "observed_at": show(signal.at),
-        "days_after_end": days,
+        "days_after_end": None if terms.ended is None else days(signal.at - terms.ended),
         "tier": TIERS[signal.tier],
         "commit": None if commit is None else commit[1],
         "match": None if commit is None else "prefix" if commit[0] else "exact",

@@ -1,17 +1,16 @@
 """Why a run is what it is: each clause with what decides it, the late events, what is missing. From its state alone."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 
 from processor.acceptance import evaluate
-from processor.evaluate import commits_of_events, judge, shown_event, shown_source, signals_of
-from processor.instants import DAY, show
+from processor.evaluate import commits_of_events, judge, shown_event, shown_source, signals_of, unclear
+from processor.instants import days, show
 from processor.rule import BY_TIME, most_cautious
 from processor.state import (
     EVENT,
     TIERS,
     Clause,
-    Match,
     Run,
     Signal,
     decode_file,
@@ -97,20 +96,17 @@ def _late_events(run: Run) -> list[Members]:
     terms, matches = run.terms(), decode_matches(run.row.matches)
     found = {name: signals_of(run, EVENT + name, matches) for name in terms.excludes}
     commits = commits_of_events(run, found, matches)
-    unclear = _unclear(found, matches)
-    events: list[tuple[int, str, Members]] = []
-    for name, signal in [(name, signal) for name, signals in found.items() for signal in signals] + unclear:
-        ambiguous = (name, signal) in unclear
-        left = None if terms.closes is None else round((terms.closes - signal.at) / DAY, 2) + 0.0
-        counts = not ambiguous and (terms.closes is None or signal.at <= terms.closes)
-        members = shown_event(name, signal, terms, commits.get((name, signal)))
-        events.append(
-            (signal.at, signal.id, members | {"days_before_close": left, "counts": counts, "ambiguous": ambiguous})
-        )
-    return [members for *_, members in sorted(events, key=lambda event: event[:2])]
-
-
-def _unclear(found: dict[str, list[Signal]], matches: Sequence[Match]) -> list[tuple[str, Signal]]:
-    """Events that may mean a commit of this run, and perhaps another."""
-    named = [(match.file.removeprefix(EVENT), match.signal) for match in matches if not any(match.commits.values())]
-    return [(name, s) for name, s in dict.fromkeys(named) if name in found and s not in found[name]]
+    own = [(name, signal, False) for name, signals in found.items() for signal in signals]
+    for file, signal in unclear(matches):
+        name = file.removeprefix(EVENT)
+        if name in found and signal not in found[name]:  # else it came in `signals` as well, and counts
+            own.append((name, signal, True))
+    return [
+        {
+            **shown_event(name, signal, terms, commits.get((name, signal))),
+            "days_before_close": None if terms.closes is None else days(terms.closes - signal.at),
+            "counts": not ambiguous and terms.window_has(signal.at),
+            "ambiguous": ambiguous,
+        }
+        for name, signal, ambiguous in sorted(own, key=lambda event: (event[1].at, event[1].id))
+    ]

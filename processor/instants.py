@@ -62,6 +62,11 @@ def _time(second: int) -> str:
     return f"T{second // 3_600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
 
 
+def days(duration: int) -> float:
+    """Nanoseconds in days, with two decimals; never -0.0."""
+    return round(duration / DAY, 2) + 0.0
+
+
 def show_recorded(timestamp: int | None) -> str | None:
     """A record's timestamp (milliseconds since 1970); None where it has none, or one that no calendar has."""
     if timestamp is None or not YEAR_1 <= timestamp // 1_000 < YEAR_10000:

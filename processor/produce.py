@@ -17,7 +17,7 @@ from processor import broker, topics_admin
 from processor.harmless import harmless
 from processor.lines import BadLine, Line, decode_line, read
 from processor.partitioner import partition_of
-from processor.replay import INPUTS
+from processor.record import INPUTS
 from processor.settings import Settings
 
 LARGEST_REQUEST_BYTES = 2_097_152  # what the topics take

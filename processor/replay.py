@@ -15,10 +15,8 @@ from processor import internal
 from processor.harmless import harmless
 from processor.lines import BadLine, decode_line, read
 from processor.pipelines import pipelines
-from processor.record import COMMIT_EVENTS, COMMIT_INDEX, DEAD_LETTERS, RUNS, SIGNALS, Headers, Output, Record
+from processor.record import COMMIT_INDEX, DEAD_LETTERS, INPUTS, RUNS, Headers, Output, Record
 from processor.settings import Settings
-
-INPUTS = (RUNS, SIGNALS, COMMIT_EVENTS)
 
 
 class Replay:

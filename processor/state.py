@@ -104,6 +104,10 @@ class Terms(Struct, array_like=True, frozen=True, gc=False):
     attempts: dict[str, int | float] = {}  # attempt id → number
     commits: list[str] = []  # sorted
 
+    def window_has(self, at: int) -> bool:
+        """Whether an event observed then comes before the window closes: "inclusive"."""
+        return self.closes is None or at <= self.closes
+
 
 class Shown(Struct, frozen=True, gc=False):
     """The members of an acceptance that only a document changes."""

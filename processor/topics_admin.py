@@ -31,7 +31,6 @@ ROOM = {"max.message.bytes": "2097152"}
 # Such a record with what is added to it: when it is passed on or dead-lettered.
 MORE_ROOM = {"max.message.bytes": "3145728"}
 AT_LEAST = frozenset({"retention.ms", "max.message.bytes", "min.insync.replicas"})  # more is no difference
-INPUTS = (record.RUNS, record.SIGNALS, record.COMMIT_EVENTS)
 WAIT_SECONDS, POLL_SECONDS = 30.0, 0.1
 
 # Topics of one group are read side by side: partition 3 of one is worked on with partition 3 of the others.
@@ -93,7 +92,7 @@ def plan(settings: Settings) -> list[TopicPlan]:
             group,
             settings.topic_partitions,
             settings.topic_replication_factor,
-            {**config, **(ROOM if logical in INPUTS else MORE_ROOM), **replicated},
+            {**config, **(ROOM if logical in record.INPUTS else MORE_ROOM), **replicated},
         )
         for logical, (group, config) in TABLE.items()
     ]

@@ -61,17 +61,6 @@ class Outcome:
                 }
             )
 
-    def as_dict(self) -> dict[str, object]:
-        """For programs."""
-        return {
-            "runs": self.runs,
-            "without_document": self.without_document,
-            "truncated": self.truncated,
-            "alerts_now": self.alerts_now,
-            "alerts_then": self.alerts_then,
-            "flips": self.flips,
-        }
-
 
 def under(run: Run, rule: AcceptanceRule) -> Answer:
     """The judgement on a run that has a document, had this been its rule. The run is changed by it."""

@@ -53,10 +53,14 @@ class Assignment:
         if chunk.epoch == self.intake.epoch:
             self.owned[chunk.tp].take(chunk)
 
+    def partitions(self) -> list[Partition]:
+        """Each owned one, once."""
+        return list({partition.name: partition for partition in self.owned.values()}.values())
+
     async def revoke(self) -> None:
         """Drop what waits, let the transactions in flight end, keep what is committed."""
         self.intake.end()
-        partitions = {partition.name: partition for partition in self.owned.values()}.values()
+        partitions = self.partitions()
         self.owned = {}
         for partition in partitions:
             partition.drop_queue()

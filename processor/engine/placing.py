@@ -160,10 +160,11 @@ class Placing:
     async def start_positions(self, source: Reader, places: Sequence[Place]) -> dict[TopicPartition, int]:
         """Where each input is read on: the state's positions, or without state the topic's first offset."""
         bounds = await source.bounds(tp for place in places for tp in place.inputs)
+        read = await source.group_offsets(bounds) if self.transactions else {}
         starts: dict[TopicPartition, int] = {}
         for place in places:
             if place.positions is None:
-                await self.check_fresh(source, place)
+                self.check_fresh(place, read)
                 starts |= {tp: bounds[tp][0] for tp in place.inputs}
                 continue
             if place.positions.keys() != {tp.topic for tp in place.inputs}:
@@ -178,25 +179,23 @@ class Placing:
                         f"the state was made up to offset {at} of {tp.topic}-{tp.partition}, which now holds {first} "
                         f"to {end}: records expired before they were read, or the topic was made anew. To go on, {ANEW}"
                     )
-                if self.transactions and (read := await source.group_offset(tp) or 0) > at:
+                if read.get(tp, 0) > at:
                     raise Refused(
-                        f"the group {self.settings.application_id} has read {tp.topic}-{tp.partition} up to {read}, "
-                        f"the state in {place.changelog.topic} only up to {at}: the changelog lost its end (an unclean "
-                        "election?), or somebody moved the group's offsets. Bring it back; after a moved offset delete "
-                        f"the group's offsets (kafka-consumer-groups --delete-offsets); or {ANEW}"
+                        f"the group {self.settings.application_id} has read {tp.topic}-{tp.partition} up to "
+                        f"{read[tp]}, the state in {place.changelog.topic} only up to {at}: the changelog lost its end "
+                        "(an unclean election?), or somebody moved the group's offsets. Bring it back; after a moved "
+                        "offset delete the group's offsets (kafka-consumer-groups --delete-offsets); or " + ANEW
                     )
                 starts[tp] = at
         return starts
 
-    async def check_fresh(self, source: Reader, place: Place) -> None:
-        """Refused when a place without positions had some once."""
+    def check_fresh(self, place: Place, read: Mapping[TopicPartition, int]) -> None:
+        """Refused when a place without positions had some once; `read`: what the group has committed."""
         where = f"{place.changelog.topic}-{place.number}"
         if len(place.table):
             raise Refused(f"{where} has rows and no positions: another program wrote them. Remove it, or {ANEW}")
-        if not self.transactions:
-            return
         for tp in place.inputs:
-            if await source.group_offset(tp) is not None:
+            if tp in read:
                 raise Refused(
                     f"the group {self.settings.application_id} has read {tp.topic}-{tp.partition}, but {where} is "
                     f"empty: the changelog was lost. Bring it back, or {ANEW}"

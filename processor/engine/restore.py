@@ -88,9 +88,12 @@ class Reader:
         first, end = await self.written.beginning_offsets(tps), await self.written.end_offsets(tps)
         return {tp: (first[tp], end[tp]) for tp in tps}
 
-    async def group_offset(self, tp: TopicPartition) -> int | None:
-        """What the group has committed there. After fencing it can be no newer than the state: one transaction."""
-        return await self.written.committed(tp)  # type: ignore[no-any-return] # aiokafka has no types here
+    async def group_offsets(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """What the group has committed of these; a partition of which it has nothing is not among them. After fencing
+        an offset can be no newer than the state: one transaction."""
+        tps = list(tps)
+        offsets = await asyncio.gather(*map(self.written.committed, tps))
+        return {tp: offset for tp, offset in zip(tps, offsets, strict=True) if offset is not None}
 
 
 def reader(servers: str, group: str, transactions: bool) -> Reader:

@@ -6,8 +6,7 @@ whichever worker; so it can be said twice, by two owners or after a restart, and
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -16,14 +15,14 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from processor import record
 from processor.engine.assignment import Assignment
 from processor.engine.exits import die_of
-from processor.engine.publish import open_plain_publisher, send
+from processor.engine.publish import REQUEST_TIMEOUT_MS, send
 from processor.engine.restore import Reader, reader
 from processor.record import Output
 from processor.settings import Settings
 
 LOOK_SECONDS, WAIT_SECONDS = 1.0, 0.5
 PACE = 1_000  # ticks of a partition at a time: however many are due, live input comes in between
-OUTSIDE = (record.RUNS, record.SIGNALS, record.COMMIT_EVENTS)
+OUTSIDE = record.INPUTS
 INSIDE = (record.COMMIT_INDEX,)  # and then `run-inputs`, in which the tick itself comes after what matters to it
 
 
@@ -38,7 +37,9 @@ class Settler:
     async def run(self) -> NoReturn:
         """For as long as the worker runs. Any failure ends the process."""
         try:
-            async with self.connected() as (source, producer):
+            servers, group = self.settings.kafka_bootstrap_servers, self.settings.application_id
+            ticker = AIOKafkaProducer(bootstrap_servers=servers, acks="all", request_timeout_ms=REQUEST_TIMEOUT_MS)
+            async with ticker as producer, reader(servers, group, transactions=True) as source:
                 while True:
                     await asyncio.sleep(LOOK_SECONDS)
                     before = int(time.time()) - self.settings.settle_grace_seconds
@@ -51,32 +52,18 @@ class Settler:
         except Exception as error:  # noqa: BLE001 - a task that ends would end settling without a word
             die_of(error, "settling")
 
-    @asynccontextmanager
-    async def connected(self) -> AsyncIterator[tuple[Reader, AIOKafkaProducer]]:
-        """What asks for offsets, and what writes ticks."""
-        servers, group = self.settings.kafka_bootstrap_servers, self.settings.application_id
-        nowhere = TopicPartition(self.settings.topic(record.RUN_INPUTS), 0)
-        publisher = await open_plain_publisher(servers, nowhere, group)
-        try:
-            async with reader(servers, group, transactions=True) as source:
-                yield source, publisher.producer
-        finally:
-            await publisher.close()
-
     def due(self, before: int) -> dict[TopicPartition, list[Output]]:
         """The ticks that are due, by where they go: the partition that the run is on."""
         topic = self.settings.topic(record.RUN_INPUTS)
-        partitions = {partition.name: partition for partition in self.assignment.owned.values()}.values()
-        ticks = [(partition.number, partition.table.ticks(before, PACE)) for partition in partitions]
+        ticks = [(partition.number, partition.table.ticks(before, PACE)) for partition in self.assignment.partitions()]
         return {TopicPartition(topic, number): found for number, found in ticks if found}  # of one pipeline only
 
     async def worked_off(self, source: Reader, topics: tuple[str, ...]) -> None:
         """Wait until the group has committed all that these topics hold now, open transactions too."""
-        names = {topic: self.settings.topic(topic) for topic in topics}
-        tps = [TopicPartition(names[topic], number) for topic in topics for number in range(self.counts[topic])]
+        tps = [TopicPartition(self.settings.topic(name), n) for name in topics for n in range(self.counts[name])]
         todo = {tp: end for tp, (first, end) in (await source.bounds(tps)).items() if end > first}
         while todo:
-            read = {tp: await source.group_offset(tp) or 0 for tp in todo}
-            todo = {tp: end for tp, end in todo.items() if read[tp] < end}
+            read = await source.group_offsets(todo)
+            todo = {tp: end for tp, end in todo.items() if read.get(tp, 0) < end}
             if todo:
                 await asyncio.sleep(WAIT_SECONDS)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from processor import broker, display, topics_admin
+from processor import broker, display, harmless, topics_admin
 from processor.partitioner import partition_of
 from processor.replay import Replay
 from processor.settings import Settings
@@ -43,15 +43,15 @@ def change(run: str = "run_1", title: str | None = None) -> AcceptanceChanged:
 @given(st.text(st.characters()))
 def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
     """Whatever the text, what is shown of it can be printed, and is bounded."""
-    shown = display.harmless(text)
+    shown = harmless.harmless(text)
     assert shown.isprintable()
-    assert len(shown) <= 10 * display.LONGEST_FIELD
+    assert len(shown) <= 10 * harmless.LONGEST_FIELD
 
 
-@given(st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=display.LONGEST_FIELD))
+@given(st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=harmless.LONGEST_FIELD))
 def test_what_is_harmless_stays_as_it_is(text: str) -> None:
     """Letters of any script, digits, signs and brackets are shown as they are."""
-    assert display.harmless(text) == text
+    assert harmless.harmless(text) == text
 
 
 def test_a_line_says_when_what_whose_and_why() -> None:

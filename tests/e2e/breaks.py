@@ -148,11 +148,11 @@ def kept_rows_as_they_are() -> None:
         ends, rows, read = await restored(self, fresh, start, rows_key) if fresh else ({}, {}, 0)
         return {**start, **ends}, rows, read
 
-    async def never_read(_self: Reader, _tp: TopicPartition) -> None:
-        return None
+    async def never_read(_self: Reader, _tps: object) -> dict[TopicPartition, int]:
+        return {}
 
     Reader.restore = restore_unless_kept
-    Reader.group_offset = never_read  # else the worker sees that its state is behind the group
+    Reader.group_offsets = never_read  # else the worker sees that its state is behind the group
 
 
 BREAKS: dict[str, Callable[[], None]] = {

@@ -83,6 +83,7 @@ class World:
     tag: str = field(default_factory=lambda: "t" + uuid.uuid4().hex[:8])
     environment: dict[str, str] = field(default_factory=dict)
     replicas: int = 1
+    module: str = "tests.e2e.worker"  # what a worker process runs
     workers: list[Worker] = field(default_factory=list)
 
     @cached_property
@@ -218,12 +219,12 @@ class World:
         return {number: end for (_, number), end in ends(self.servers, [topic], committed=False).items()}
 
     def worker(self, *args: str, **environment: str) -> Worker:
-        """Start a worker process: `tests.e2e.worker` with these arguments."""
+        """Start a worker process with these arguments."""
         log = self.scratch / f"worker-{len(self.workers)}.log"
         names = {"KAFKA_BOOTSTRAP_SERVERS": self.servers, "APPLICATION_ID": self.tag, "TOPIC_PREFIX": f"{self.tag}."}
         with log.open("wb") as out:
             process = children.start(
-                [sys.executable, "-m", "tests.e2e.worker", *args],
+                [sys.executable, "-m", self.module, *args],
                 env={**os.environ, **FAST, **names, **self.environment, **environment},
                 cwd=REPOSITORY,
                 stdout=out,

@@ -8,9 +8,9 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +18,8 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from tests import children
-from tests.broker import REPOSITORY, ends
-from tests.e2e.world import FAST, Worker, World
+from tests.broker import ends
+from tests.e2e.world import Worker, World
 from tests.faults.brokers import Kafka
 from tests.faults.load import Load
 from tests.faults.logs import QUIET, group_offsets
@@ -54,6 +53,7 @@ class Field(World):
     verifier: Verifier = field(init=False)
 
     def __post_init__(self) -> None:
+        self.module, self.environment = "tests.faults.worker", {**PACE, **self.environment}
         self.rng = random.Random(self.seed)
         self.verifier = Verifier(self.servers, self.tag, f"{self.tag}.")
         self.load = Load(self.servers, f"{self.tag}.", self.seed)
@@ -65,25 +65,10 @@ class Field(World):
 
     # --- workers ---------------------------------------------------------------------------------
 
-    def worker(self, *args: str, **environment: str) -> Worker:
-        log = self.scratch / f"worker-{len(self.workers)}.log"
-        names = {"KAFKA_BOOTSTRAP_SERVERS": self.servers, "APPLICATION_ID": self.tag, "TOPIC_PREFIX": f"{self.tag}."}
-        with log.open("wb") as out:
-            process = children.start(
-                [sys.executable, "-m", "tests.faults.worker", *args],
-                env={**os.environ, **FAST, **PACE, **names, **self.environment, **environment},
-                cwd=REPOSITORY,
-                stdout=out,
-                stderr=out,
-            )
-        started = Worker(process, log)
-        self.workers.append(started)
-        return started
-
-    def muster(self, count: int, *args: str) -> None:
+    def muster(self, count: int) -> None:
         """So many workers, all serving or about to."""
         for place in range(count):
-            self.crew[place] = self.worker(*self.arguments, *args)
+            self.crew[place] = self.worker(*self.arguments)
 
     def revive(self) -> None:
         """Start those again that ended; an end that a worker must not come to is a violation."""
@@ -156,6 +141,15 @@ class Field(World):
         self.await_progress()
         CHANCE.wait(self.rng.uniform(0, most_seconds))
         return self.position() > self.moved and self.behind() > 0
+
+    def strike(self, times: int, workers: int, fault: Callable[[int], str]) -> None:
+        """So many workers, so many strikes while they are at work, each of which says its name; then the verdict."""
+        self.muster(workers)
+        self.load.start()
+        for number in range(times):
+            hits = self.about_to_strike()
+            self.struck(fault(number), hits)
+        self.settle()
 
     def struck(self, what: str, hits: bool) -> None:
         """Note a strike; the next counts only when work went on after this one."""

@@ -1,6 +1,5 @@
 """The engine with one guarantee taken out, to show that the verifier sees it. Beside those of `tests.e2e.breaks`."""
 
-import asyncio
 import itertools
 import logging
 import uuid
@@ -24,7 +23,6 @@ def swapped_effects() -> None:
         self: Publisher, outputs: Entries, rows: list[Entry], positions: Mapping[TopicPartition, int]
     ) -> int | None:
         end = await whole(self, {}, rows, positions)
-        await asyncio.sleep(0.3)
         if outputs:
             await whole(self, outputs, [], positions)
         return end

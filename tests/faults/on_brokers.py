@@ -8,33 +8,29 @@ from tests.faults.verifier import OUTPUTS
 
 def broker_killed(here: Field, times: int) -> None:
     """The only broker is killed and comes back. (Stopped cleanly, a lone Kafka can forget to end a transaction.)"""
-    here.muster(2)
-    here.load.start()
-    for _ in range(times):
-        hits = here.about_to_strike()
+
+    def kill(_number: int) -> str:
         here.kafka.restart(0, clean=False)
-        here.struck("broker SIGKILL", hits)
-    here.settle()
+        return "broker SIGKILL"
+
+    here.strike(times, 2, kill)
 
 
 def slow_broker(here: Field, times: int) -> None:
     """The broker is stopped for longer than a session, and goes on."""
-    here.muster(2)
-    here.load.start()
-    for _ in range(times):
-        hits = here.about_to_strike()
+
+    def pause(_number: int) -> str:
         here.kafka.nodes[0].pause()
         here.let_pass(4)
         here.kafka.nodes[0].resume()
-        here.struck("broker SIGSTOP", hits)
-    here.settle()
+        return "broker SIGSTOP"
+
+    here.strike(times, 2, pause)
 
 
 def connections(here: Field, times: int) -> None:
     """The workers' connections are cut, reset, delayed, and held for longer than a session."""
     here.environment["KAFKA_BOOTSTRAP_SERVERS"] = here.kafka.proxied
-    here.muster(2)
-    here.load.start()
     [proxy] = [node.proxy for node in here.kafka.nodes]
 
     def delayed() -> None:
@@ -53,12 +49,13 @@ def connections(here: Field, times: int) -> None:
         "delayed": delayed,
         "held": held,
     }
-    for number in range(times):
+
+    def hurt(number: int) -> str:
         name = list(kinds)[number % len(kinds)]
-        hits = here.about_to_strike()
         kinds[name]()
-        here.struck(f"connections {name}", hits)
-    here.settle()
+        return f"connections {name}"
+
+    here.strike(times, 2, hurt)
 
 
 # --- of three nodes ------------------------------------------------------------------------------
@@ -66,42 +63,39 @@ def connections(here: Field, times: int) -> None:
 
 def rolling_brokers(here: Field, times: int) -> None:
     """One of three brokers after the other stops and comes back, in turn cleanly and by SIGKILL."""
-    here.muster(2)
-    here.load.start()
-    for number in range(times):
-        hits = here.about_to_strike()
+
+    def restart(number: int) -> str:
         here.kafka.restart(number % 3, clean=number // 3 % 2 == 0)
-        here.struck("one of three", hits)
-    here.settle()
+        return "one of three"
+
+    here.strike(times, 2, restart)
 
 
 def controller_lost(here: Field, times: int) -> None:
     """The active controller is killed and comes back."""
-    here.muster(2)
-    here.load.start()
-    for _ in range(times):
+
+    def kill(_number: int) -> str:
         node = here.kafka.leader()
-        hits = here.about_to_strike()
         node.end(clean=False)
         here.await_progress(120)
         node.launch()
         here.kafka.await_up()
-        here.struck("controller SIGKILL", hits)
-    here.settle()
+        return "controller SIGKILL"
+
+    here.strike(times, 2, kill)
 
 
 def too_few_in_sync(here: Field, times: int) -> None:
     """Fewer replicas are in sync than the outputs demand, for a while: nothing is written, and then all of it."""
     for topic in OUTPUTS:
         configure(here, here.name(topic), {"min.insync.replicas": "3"})
-    here.muster(2)
-    here.load.start()
-    for number in range(times):
-        hits = here.about_to_strike()
+
+    def lack(number: int) -> str:
         node = here.kafka.nodes[number % 3]
         node.end(clean=False)
         here.let_pass(here.long_seconds)
         node.launch()
         here.kafka.await_up()
-        here.struck("too few in sync", hits)
-    here.settle()
+        return "too few in sync"
+
+    here.strike(times, 2, lack)

@@ -28,10 +28,8 @@ HARD = {
 
 def foreign_transactions(here: Field, times: int) -> None:
     """Others leave transactions open on an input and on the changelog; they time out, and nothing of them is read."""
-    here.muster(1)
-    here.load.start()
-    for number in range(times):
-        hits = here.about_to_strike()
+
+    def leave_open(number: int) -> str:
         logical = "signals" if number % 2 == 0 else "runs-changelog"
         settings = {"transactional.id": f"{here.tag}-foreign-{number}", "transaction.timeout.ms": 3_000}
         producer = Producer({"bootstrap.servers": here.servers, **QUIET, **settings})
@@ -41,9 +39,9 @@ def foreign_transactions(here: Field, times: int) -> None:
             producer.produce(here.name(logical), key=b"run_foreign", value=b"{}", partition=partition)
         producer.flush(10)
         here.crew[0].kill()  # the next one has to restore while it is open
-        here.struck(f"hanging on {logical}", hits)
-        here.await_progress(90)
-    here.settle()
+        return f"hanging on {logical}"
+
+    here.strike(times, 1, leave_open)
 
 
 def group_offsets_deleted(here: Field, times: int) -> None:

@@ -54,42 +54,38 @@ def kill_points(here: Field, times: int) -> None:
     here.settle()
 
 
-def refused(here: Field, times: int) -> None:
-    """A transaction is not acknowledged: the worker ends with 75, and what it held is read again."""
+def expect_ends(here: Field, times: int, option: str, sentence: str, **environment: str) -> None:
+    """A worker with this option comes to its end by itself, with 75 and this sentence, so often; another goes on."""
     here.load.start()
     for _ in range(times):
-        worker = here.crew[0] = here.worker(*here.arguments, "--refuse", str(here.rng.randint(3, 12)))
-        here.expect_end(worker, 75, "the broker failed us")
-        here.struck("refused", here.behind() > 0)
+        worker = here.crew[0] = here.worker(*here.arguments, option, str(here.rng.randint(3, 12)), **environment)
+        here.expect_end(worker, 75, sentence)
+        here.struck(option.strip("-"), here.behind() > 0)
         here.look()
     here.revive()
     here.settle()
+
+
+def refused(here: Field, times: int) -> None:
+    """A transaction is not acknowledged: the worker ends with 75, and what it held is read again."""
+    expect_ends(here, times, "--refuse", "the broker failed us")
 
 
 def timed_out(here: Field, times: int) -> None:
     """A transaction stays open longer than the broker bears: it is ended, and the worker's commit refused."""
-    here.load.start()
-    for _ in range(times):
-        count = str(here.rng.randint(3, 12))
-        worker = here.crew[0] = here.worker(*here.arguments, "--stall", count, TRANSACTION_TIMEOUT_SECONDS="2")
-        here.expect_end(worker, 75, OWNED_BY_ANOTHER)
-        here.struck("timed out", here.behind() > 0)
-        here.look()
-    here.revive()
-    here.settle()
+    expect_ends(here, times, "--stall", OWNED_BY_ANOTHER, TRANSACTION_TIMEOUT_SECONDS="2")
 
 
 def rolling_terms(here: Field, times: int) -> None:
     """SIGTERM to one of two workers after the other; each is gone within 10 s with exit code 0."""
-    here.muster(2)
-    here.load.start()
-    for number in range(times):
-        hits = here.about_to_strike()
+
+    def stop(number: int) -> str:
         worker = here.crew[number % 2]
         worker.send(signal.SIGTERM)
-        until(lambda worker=worker: worker.process.poll() is not None, "is gone", 10)
-        here.struck("SIGTERM", hits)
-    here.settle()
+        until(lambda: worker.process.poll() is not None, "is gone", 10)
+        return "SIGTERM"
+
+    here.strike(times, 2, stop)
     if here.exits[75]:
         here.violations.append(f"I6: SIGTERM ended {here.exits[75]} workers with 75")
 
