@@ -8,7 +8,7 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,15 @@ from rich.progress import Progress
 
 from processor import broker, display
 from processor.answers import explanation, outcome_table
-from processor.dead_letter_box import everything, partitions
 from processor.engine import positions
 from processor.engine.topology import changelog
 from processor.explain import explain
 from processor.harmless import harmless
 from processor.instants import NS, instant
-from processor.partitioner import partition_of
 from processor.record import CHANGED
 from processor.settings import Settings
 from processor.state import open_run
+from processor.topic_reader import everything, partitions
 from processor.watch import decode
 from processor.what_if import Choice, Outcome
 from topics.runs import AcceptanceRule
@@ -48,8 +47,7 @@ def main(args: argparse.Namespace, settings: Settings) -> int:
 async def _explain(run_id: str, as_of: int | None, as_json: bool, settings: Settings) -> int:
     key = run_id.encode("utf-8", "surrogateescape")
     async with broker.consumer(settings) as consumer:
-        tps = await partitions(settings, changelog("runs"))
-        row = (await _rows(consumer, _that_of(key, tps), {key})).get(key)
+        row = (await _rows(consumer, await partitions(settings, changelog("runs"), key), {key})).get(key)
         if row is None:
             shown = harmless(run_id)
             print(f"acceptance: no run {shown} in the state of {settings.application_id}. Is APPLICATION_ID right?")
@@ -66,20 +64,15 @@ async def _explain(run_id: str, as_of: int | None, as_json: bool, settings: Sett
     return os.EX_OK
 
 
-def _that_of(key: bytes, tps: Iterable[TopicPartition]) -> list[TopicPartition]:
-    tps = list(tps)
-    return [tps[partition_of(key, len(tps))]]
-
-
 async def _rows(
     consumer: AIOKafkaConsumer,
-    tps: Sequence[TopicPartition],
+    tps: Mapping[TopicPartition, int],
     keys: set[bytes] | None = None,
     seen: Callable[[], object] = lambda: None,
 ) -> dict[bytes, bytes]:
     """The newest rows of these partitions; of these keys, where there are any named. `seen` is told of each record."""
     rows: dict[bytes, bytes] = {}
-    async for record in everything(consumer, dict.fromkeys(tps, 0)):
+    async for record in everything(consumer, tps):
         seen()
         if record.key == positions.KEY or (keys is not None and record.key not in keys):
             continue
@@ -92,10 +85,10 @@ async def _rows(
 
 async def _history(consumer: AIOKafkaConsumer, key: bytes, settings: Settings) -> list[dict[str, Any]]:
     """The run's changes, as far back as the topic keeps them."""
-    tps = _that_of(key, await partitions(settings, CHANGED))
+    tps = await partitions(settings, CHANGED, key)
     return [
         json.loads(record.value)
-        async for record in everything(consumer, dict.fromkeys(tps, 0))
+        async for record in everything(consumer, tps)
         if record.key == key and record.value is not None and decode(record)
     ]
 
@@ -130,7 +123,7 @@ async def _what_if(path: Path, choice: Choice, as_json: bool, settings: Settings
         with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
             task = bar.add_task("reading the state", total=sum(ends.values()))
             for tp in tps:
-                for key, row in (await _rows(consumer, [tp], seen=lambda: bar.advance(task))).items():
+                for key, row in (await _rows(consumer, {tp: 0}, seen=lambda: bar.advance(task))).items():
                     outcome.take(open_run(key.decode(), row), choice, rule)
     if as_json:
         print(json.dumps(dataclasses.asdict(outcome)))

@@ -1,26 +1,22 @@
 """Dead letters as they lie in their topic: read back, told apart, and taken apart again for a redrive."""
 
-import asyncio
 import json
-import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRecord
 from pydantic import ValidationError
 
-from processor import topics_admin
-from processor.broker import Failure
 from processor.harmless import harmless
 from processor.record import DEAD_LETTERS, INPUTS, SIGNALS, Headers
 from processor.settings import Settings
+from processor.topic_reader import everything, partitions
 from topics.acceptance_dead_letters import RECORD, AddedHeaders
 
 ADDED: Final = frozenset(field.alias for field in AddedHeaders.model_fields.values())
 FIRST: Final = "__streams.errors.exception"
 MOST_DIGITS: Final = 20
-STALL_SECONDS: Final = 20.0
 
 
 class Letter(NamedTuple):
@@ -110,35 +106,6 @@ async def letters(consumer: AIOKafkaConsumer, settings: Settings) -> AsyncIterat
         letter = opened(record)
         if letter is not None:
             yield letter
-
-
-async def partitions(settings: Settings, logical: str) -> dict[TopicPartition, int]:
-    """A topic's partitions, each to be read from its first offset. Raises `Failure` when there is no such topic."""
-    name = settings.topic(logical)
-    found = next(f.found for f in await topics_admin.check(settings) if f.plan.name == name)
-    if found is None:
-        raise Failure(os.EX_CONFIG, f"no topic {name} on {settings.kafka_bootstrap_servers}. Is TOPIC_PREFIX right?")
-    return {TopicPartition(name, number): 0 for number in range(found.partitions)}
-
-
-async def everything(consumer: AIOKafkaConsumer, start: Mapping[TopicPartition, int]) -> AsyncIterator[ConsumerRecord]:
-    """What is committed in these partitions, from these offsets to the present end. Raises `Failure` when it stalls."""
-    consumer.assign(list(start))
-    first, ends = await consumer.beginning_offsets(list(start)), await consumer.end_offsets(list(start))
-    for tp, offset in start.items():
-        consumer.seek(tp, max(offset, first[tp]))
-    clock = asyncio.get_running_loop().time
-    moved = clock()
-    while todo := [tp for tp in start if await consumer.position(tp) < ends[tp]]:
-        batches = await consumer.getmany(*todo, timeout_ms=500)
-        for tp, records in batches.items():
-            for record in records:
-                if record.offset < ends[tp]:
-                    yield record
-        if batches:
-            moved = clock()
-        elif clock() - moved > STALL_SECONDS:
-            raise Failure(os.EX_TEMPFAIL, f"{todo[0].topic} could not be read to its end ({ends[todo[0]]}); try again")
 
 
 def dump(letter: Letter) -> str:

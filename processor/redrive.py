@@ -15,11 +15,12 @@ from typing import Final
 from aiokafka import AIOKafkaProducer
 
 from processor import broker, produce
-from processor.dead_letter_box import Choice, Letter, dump, everything, letters, partitions
+from processor.dead_letter_box import Choice, Letter, dump, letters
 from processor.dead_letters import REDRIVE_ATTEMPT
 from processor.partitioner import partition_of
 from processor.record import RUNS
 from processor.settings import Settings
+from processor.topic_reader import everything, partitions
 
 MAX_ATTEMPTS: Final = 3
 FOUND: Final = 1

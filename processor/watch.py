@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from pydantic import ValidationError
 
-from processor import broker, display, record, topics_admin
-from processor.partitioner import partition_of
+from processor import broker, display, record
 from processor.settings import Settings
+from processor.topic_reader import partitions
 from topics.acceptance_changed import RECORD, AcceptanceChanged
 
 POLL_MS = 500
@@ -34,19 +34,12 @@ def main(args: argparse.Namespace, settings: Settings) -> int:
 
 
 async def _main(options: Options, settings: Settings) -> int:
-    topic = settings.topic(record.REVERSED if options.reversed_only else record.CHANGED)
-    found = next(f.found for f in await topics_admin.check(settings) if f.plan.name == topic)
-    if found is None:
-        raise broker.Failure(
-            os.EX_CONFIG,
-            f"no topic {topic} on {settings.kafka_bootstrap_servers}. Is TOPIC_PREFIX right? "
-            "`acceptance topics apply` makes what is missing",
-        )
+    topic = record.REVERSED if options.reversed_only else record.CHANGED
     key = None if options.run is None else options.run.encode("utf-8", "surrogateescape")
+    tps = await partitions(settings, topic, key)
     console = display.console()
     async with broker.consumer(settings) as consumer:
-        numbers = range(found.partitions) if key is None else [partition_of(key, found.partitions)]
-        await assign(consumer, [TopicPartition(topic, number) for number in numbers], options.from_beginning)
+        await assign(consumer, list(tps), options.from_beginning)
         async for change in records(consumer):
             if key is not None and change.key != key:
                 continue
