@@ -10,7 +10,7 @@ import signal
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ PACE = {"BATCH_MAX_RECORDS": "60", "SESSION_TIMEOUT_SECONDS": "2", "REBALANCE_TI
 SLOW = ("--slow", "0.15")  # seconds each batch waits, so that a strike comes in the middle of something
 EXPECTED = {0, 75, -signal.SIGKILL}  # left when told to; fenced or without a broker; struck
 OWNED_BY_ANOTHER = "another worker owns this partition now"
+MOST_MISSED = 10
 CHANCE = threading.Event()  # never set: the time that a fault lasts, or a random time to a strike
 
 
@@ -142,11 +143,18 @@ class Field(World):
         CHANCE.wait(self.rng.uniform(0, most_seconds))
         return self.position() > self.moved and self.behind() > 0
 
+    def until_struck(self, times: int) -> Iterator[int]:
+        """Numbers from 0 until so many strikes have counted, or far too many have not."""
+        number, first = 0, self.strikes.total()
+        while self.strikes.total() < first + times and self.missed < MOST_MISSED + times:
+            yield number
+            number += 1
+
     def strike(self, times: int, workers: int, fault: Callable[[int], str]) -> None:
         """So many workers, so many strikes while they are at work, each of which says its name; then the verdict."""
         self.muster(workers)
         self.load.start()
-        for number in range(times):
+        for number in self.until_struck(times):
             hits = self.about_to_strike()
             self.struck(fault(number), hits)
         self.settle()

@@ -47,7 +47,7 @@ def foreign_transactions(here: Field, times: int) -> None:
 def group_offsets_deleted(here: Field, times: int) -> None:
     """The group is deleted between two starts: the positions are in the state."""
     here.load.start()
-    for _ in range(times):
+    for _ in here.until_struck(times):
         here.muster(1)
         hits = here.about_to_strike()
         here.delete_group()
@@ -71,7 +71,7 @@ def compacted(here: Field, times: int) -> None:
 def refusing_output(here: Field, times: int) -> None:
     """An output topic takes no record of usual size: the worker ends with 78, and says what to raise."""
     here.load.start()
-    for _ in range(times):
+    for _ in here.until_struck(times):
         here.muster(1)
         hits = here.about_to_strike()
         configure(here, here.name("acceptance"), {"max.message.bytes": "100"})

@@ -1,11 +1,13 @@
 """Faults of workers: killed, stopped, paused, refused by the broker, joining and leaving."""
 
+import os
 import signal
 
 from tests.e2e.world import Worker
 from tests.faults.harness import OWNED_BY_ANOTHER, Field
 from tests.waiting import until
 
+FROZEN = ("batch-made", "outputs-sent", "before-commit")
 POINTS = ("outputs-sent", "before-commit", "after-commit", "mid-restore")
 
 
@@ -13,7 +15,7 @@ def kill(here: Field, times: int, workers: int) -> None:
     """SIGKILL at random times."""
     here.muster(workers)
     here.load.start()
-    while here.strikes["SIGKILL"] < times and here.missed < 10 + times:
+    for _ in here.until_struck(times):
         hits = here.about_to_strike()
         here.rng.choice(list(here.crew.values())).kill()
         here.struck("SIGKILL", hits)
@@ -39,8 +41,8 @@ def kill_points(here: Field, times: int) -> None:
     here.about_to_strike()
     here.crew[0].kill()
     plan = [(point, pipeline) for point in POINTS for pipeline in ("runs", "commits")]
-    for number in range(times):
-        point, pipeline = plan[number % len(plan)]
+    for number in here.until_struck(times):
+        point, pipeline = plan[here.strikes.total() % len(plan)]
         count = 1 if point == "mid-restore" else here.rng.randint(1, 12)
         before = here.position()
         worker = here.crew[0] = here.worker(*here.arguments, "--die", f"{point}:{pipeline}:{count}")
@@ -57,7 +59,7 @@ def kill_points(here: Field, times: int) -> None:
 def expect_ends(here: Field, times: int, option: str, sentence: str, **environment: str) -> None:
     """A worker with this option comes to its end by itself, with 75 and this sentence, so often; another goes on."""
     here.load.start()
-    for _ in range(times):
+    for _ in here.until_struck(times):
         worker = here.crew[0] = here.worker(*here.arguments, option, str(here.rng.randint(3, 12)), **environment)
         here.expect_end(worker, 75, sentence)
         here.struck(option.strip("-"), here.behind() > 0)
@@ -90,30 +92,38 @@ def rolling_terms(here: Field, times: int) -> None:
         here.violations.append(f"I6: SIGTERM ended {here.exits[75]} workers with 75")
 
 
-def pause(here: Field, times: int, broken: str | None = None) -> None:
-    """SIGSTOP past the session; another takes over; then SIGCONT in the middle of a batch: the zombie is fenced."""
+def pause(here: Field, times: int) -> None:
+    """Frozen in the middle of a batch, past the session; another takes over; the zombie wakes up and is fenced."""
     here.load.start()
-    if broken is None:
-        here.arguments = ("--slow", "0.6")
-    for _ in range(times):
-        zombie = here.crew[0] = here.worker("--slow", "1.0", *(("--mutant", broken) if broken else ()))
-        here.about_to_strike()
-        zombie.send(signal.SIGSTOP)
-        here.crew[1] = here.worker(*here.arguments)
-        here.crew[1].wait_said("serving", seconds=60)
-        here.moved = here.position()
-        until(lambda: here.position() > here.moved, "the other goes on", 60)
-        zombie.send(signal.SIGCONT)
-        ended = zombie_moved(zombie)
-        here.crew[0] = here.crew.pop(1)
-        here.crew[0].send(signal.SIGTERM)
-        here.crew[0].wait_end(20)
-        here.struck("SIGSTOP", ended and OWNED_BY_ANOTHER in zombie.said())
-        if not ended:
-            zombie.kill()
+    for number in here.until_struck(times):
+        here.struck("SIGSTOP", freeze(here, FROZEN[number % len(FROZEN)]))
         here.look()
-    here.arguments = ("--slow", "0.15")
     here.settle()
+
+
+def freeze(here: Field, point: str, *options: str) -> bool:
+    """A worker halts itself at this point, and goes on when another has taken over. Whether it was fenced."""
+    where = f"{point}:runs:{here.rng.randint(3, 12)}"
+    zombie = here.crew[0] = here.worker(*here.arguments, "--halt", where, *options)
+    zombie.wait(lambda: is_halted(zombie), f"halts {where}", 60)
+    here.crew[1] = here.worker(*here.arguments)
+    here.crew[1].wait_said("serving", seconds=60)
+    here.moved = here.position()
+    until(lambda: here.position() > here.moved, "the other goes on", 60)
+    zombie.send(signal.SIGCONT)
+    ended = zombie_moved(zombie)
+    here.crew[0] = here.crew.pop(1)
+    here.crew[0].send(signal.SIGTERM)
+    here.crew[0].wait_end(20)
+    if not ended:
+        zombie.kill()
+    return OWNED_BY_ANOTHER in zombie.said()
+
+
+def is_halted(worker: Worker) -> bool:
+    """Whether the process is stopped by a signal."""
+    flags = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+    return worker.process.poll() is None and os.waitid(os.P_PID, worker.process.pid, flags) is not None
 
 
 def zombie_moved(zombie: Worker) -> bool:
@@ -142,7 +152,7 @@ def burst(here: Field, times: int) -> None:
     """Ten times the input for a while, and a SIGKILL in the middle of it: the backlog is worked off, not the memory."""
     here.muster(1)
     here.load.start()
-    for _ in range(times):
+    for _ in here.until_struck(times):
         here.await_progress()
         here.load.chunk_size *= 10
         here.let_pass(here.long_seconds / 2)

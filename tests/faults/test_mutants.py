@@ -52,8 +52,10 @@ def unacknowledged(here: Field, mutant: str) -> None:
 
 
 def paused(here: Field, mutant: str) -> None:
-    """SIGSTOP past the session, then SIGCONT."""
-    on_workers.pause(here, 1, mutant)
+    """Frozen before a transaction, past the session; then it goes on."""
+    here.load.start()
+    on_workers.freeze(here, "batch-made", "--mutant", mutant)
+    here.settle()
 
 
 def without_group_offsets(here: Field, mutant: str) -> None:

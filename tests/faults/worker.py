@@ -1,8 +1,8 @@
-"""A worker process that ends at a named point, or with a guarantee taken out of it; nothing of this is in the product.
+"""A worker process that ends or halts at a named point, or lacks a guarantee; nothing of this is in the product.
 
-    python -m tests.faults.worker [--die POINT:PIPELINE:COUNT] [--refuse COUNT] [--stall COUNT] [--mutant NAME]
+    python -m tests.faults.worker [--die WHERE] [--halt WHERE] [--refuse COUNT] [--stall COUNT] [--mutant NAME]
 
-takes the arguments of `tests.e2e.worker` as well.
+WHERE is POINT:PIPELINE:COUNT. It takes the arguments of `tests.e2e.worker` as well.
 """
 
 import argparse
@@ -25,31 +25,33 @@ STALL_SECONDS = 8
 
 
 class CountDown:
-    """Ends this process, as a power cut would, at the given time it is come by."""
+    """Sends this process a signal at the given time it is come by: SIGKILL as a power cut, SIGSTOP as a frozen host."""
 
-    def __init__(self, count: int) -> None:
-        self.left = count
+    def __init__(self, count: int, which: signal.Signals) -> None:
+        self.left, self.which = count, which
 
     def __call__(self) -> None:
         self.left -= 1
         if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.which)
 
 
-def die_at(point: str, pipeline: str, count: int) -> None:
-    """SIGKILL at this point of this pipeline."""
-    come_by = CountDown(count)
+def struck_at(where: str, which: signal.Signals) -> None:
+    """This signal at this point of this pipeline, at the so-manieth time."""
+    point, pipeline, count = where.split(":")
+    come_by = CountDown(int(count), which)
     if point == "mid-restore":
         die_in_restore(pipeline, come_by)
         return
     name, before = {
+        "batch-made": ("begin_transaction", True),
         "outputs-sent": ("send_offsets_to_transaction", True),
         "before-commit": ("commit_transaction", True),
         "after-commit": ("commit_transaction", False),
     }[point]
     original: Callable[..., Any] = getattr(AIOKafkaProducer, name)
 
-    async def dying(self: AIOKafkaProducer, *args: object) -> object:
+    async def struck(self: AIOKafkaProducer, *args: object) -> object:
         here = f"-{pipeline}-" in str(self._txn_manager.transactional_id)
         if here and before:
             come_by()
@@ -58,7 +60,7 @@ def die_at(point: str, pipeline: str, count: int) -> None:
             come_by()
         return done
 
-    setattr(AIOKafkaProducer, name, dying)
+    setattr(AIOKafkaProducer, name, struck)
 
 
 def die_in_restore(pipeline: str, come_by: CountDown) -> None:
@@ -118,6 +120,7 @@ def stall(count: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--die")
+    parser.add_argument("--halt")
     parser.add_argument("--refuse", type=int)
     parser.add_argument("--stall", type=int)
     parser.add_argument("--mutant", choices=sorted(mutants.MUTANTS))
@@ -125,8 +128,9 @@ def main() -> int:
     if args.mutant:
         mutants.MUTANTS[args.mutant]()
     if args.die:
-        point, pipeline, count = args.die.split(":")
-        die_at(point, pipeline, int(count))
+        struck_at(args.die, signal.SIGKILL)
+    if args.halt:
+        struck_at(args.halt, signal.SIGSTOP)
     if args.refuse:
         refuse(args.refuse)
     if args.stall:
