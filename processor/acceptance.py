@@ -102,12 +102,14 @@ class Publisher:
     def __init__(self, source: str) -> None:
         self._source = ("ce_source", source.encode())
 
-    def announce(self, run: Run, cause: Cause, *, forgotten: bool = False) -> list[Output]:
+    def announce(self, run: Run, cause: Cause, *, forgotten: bool = False, expired: bool = False) -> list[Output]:
         """The run's acceptance, then the change and the alert if there is one. The run's counters go on."""
         row, key = run.row, run.id.encode()
         answer = evaluate(run)
         row.version += 1
         members = _members(run, answer, cause)
+        if expired:
+            members["expired"] = True
         headers = self._headers(key, cause)
         value = None if forgotten else _joined(members, row.shown)
         version = [("ce_id", b"%b/v%d" % (key, row.version)), TYPES[record.ACCEPTANCE], *headers]

@@ -70,7 +70,11 @@ def _late(event: Mapping[str, Any]) -> Text:
 
 def _notes(found: Mapping[str, Any]) -> list[str]:
     notes = [f"violation: {violation}" for violation in found["violations"]]
-    if not found["clauses"]:
+    if found["expired"]:
+        notes.append(
+            "its window closed long ago and its state was let go; its last record in `acceptance` has the reasons"
+        )
+    elif not found["clauses"]:
         notes += [f"no clause: {reason}" for reason in found["reasons"] if not reason.startswith("late:")]
     return notes + (["superseded signals were let go (truncated)"] if found["truncated"] else [])
 
@@ -98,6 +102,7 @@ def outcome_table(outcome: Outcome) -> RenderableType:
         f"{count:,} {what}"
         for count, what in (
             (outcome.without_document, "runs have signals and no document; they were left out"),
+            (outcome.expired, "runs expired: their state was let go; they were left out"),
             (outcome.truncated, "runs have let superseded signals go; this rule might have counted them"),
         )
         if count

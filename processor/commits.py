@@ -9,12 +9,16 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Final
 
+from msgspec.structs import replace
+
 from processor import internal
 from processor.acceptance import Origin
 from processor.dead_letters import dead_letter
 from processor.decode import BadRecord, check_size, decode_commit_event, decode_json, decode_sha
+from processor.due import Due
 from processor.internal import PREFIX, Binding, Event
-from processor.record import COMMIT_EVENTS, Changes, Output, Record
+from processor.record import COMMIT_EVENTS, COMMIT_INDEX, Changes, Output, Record
+from processor.retention import Retention
 from processor.state import Match, encode
 
 Pair = tuple[bytes, str]  # event key, run id
@@ -37,9 +41,9 @@ class Group:
         return other
 
     def take(self, entry: Event | Binding) -> None:
-        """Puts an entry in, and says nothing. Of events that are one, the first one's coordinates stay."""
+        """Puts an entry in, and says nothing."""
         if isinstance(entry, Event):
-            self.events.setdefault(event_key(entry), entry)
+            self.events[event_key(entry)] = entry
             return
         for sha in self.commits.pop(entry.run_id, ()):
             self.runs[sha].discard(entry.run_id)
@@ -75,9 +79,11 @@ class Group:
         return found
 
     def add(self, event: Event) -> list[Output]:
-        """A commit event: to the runs it may be about, then each older one that it makes ambiguous."""
+        """A commit event: to the runs it may be about, then each older one that it makes ambiguous. Of events that are
+        one, the first one's coordinates stay."""
         key, before, known = event_key(event), self.copy(), self.known()
-        self.take(event)
+        first = self.events.get(key)
+        self.take(event if first is None else replace(first, since=event.since))
         own = [internal.matched(run, event, match) for (_, run), match in sorted(self.matches([key]).items())]
         if not _may_differ(known, known | {event.sha}):
             return own
@@ -90,6 +96,13 @@ class Group:
         self.take(binding)
         runs = None if _may_differ(known, self.known()) else [binding.run_id]
         return self._changed(before.matches(before.events, runs), self.matches(self.events, runs))
+
+    def drop(self, gone: Iterable[bytes]) -> list[Output]:
+        """Events that nobody names: each other one that it makes clear."""
+        before = self.copy()
+        for key in gone:
+            del self.events[key]
+        return self._changed(before.matches(self.events), self.matches(self.events))
 
     def _changed(self, before: Mapping[Pair, Match], after: Mapping[Pair, Match]) -> list[Output]:
         """In the order of the events' offsets. A match that only lost commits is no news: its run knows."""
@@ -126,10 +139,12 @@ def event_key(event: Event) -> bytes:
 class CommitsTable:
     """The commit index of one partition: entries by group, each entry a row of the changelog."""
 
-    def __init__(self, max_record_bytes: int) -> None:
+    def __init__(self, max_record_bytes: int, retention: Retention) -> None:
         self.max_record_bytes = max_record_bytes
+        self.retention = retention
         self.groups: dict[bytes, dict[bytes, bytes]] = {}
         self._hot: dict[bytes, Group] = {}  # large groups as they were decoded last
+        self._due = Due(self._due_of)
 
     def batch(self) -> "CommitsBatch":
         """A batch on the committed entries."""
@@ -149,6 +164,7 @@ class CommitsTable:
 
     def update(self, changes: Changes) -> None:
         """Takes in committed entries."""
+        self._due.changed.update(changes)
         for key, entry in changes.items():
             prefix = key[:PREFIX]
             group = self.groups.setdefault(prefix, {})
@@ -162,10 +178,14 @@ class CommitsTable:
                 if not group:
                     del self.groups[prefix]
 
-    def ticks(self, before: int, most: int) -> list[Output]:
-        """None: time makes no entry due."""
-        del before, most
-        return []
+    def ticks(self, now: int, most: int) -> list[Output]:
+        """Ticks for groups with events that may go at `now` (seconds since 1970); at most so many."""
+        return [internal.tick(COMMIT_INDEX, key[:PREFIX], now) for key in self._due.take(now, most)]
+
+    def _due_of(self, key: bytes) -> int | None:
+        stored = self.groups.get(key[:PREFIX], {}).get(key)
+        entry = None if stored is None else internal.decode_entry(stored)
+        return self.retention.event_due(entry) if isinstance(entry, Event) else None
 
     def __len__(self) -> int:
         return sum(map(len, self.groups.values()))
@@ -204,12 +224,27 @@ class CommitsBatch:
         group = self._groups.get(prefix)
         if group is None:
             group = self._groups[prefix] = self._table.open(prefix)
+        if (now := internal.tick_in(record)) is not None:
+            return self._tick(prefix, group, now)
         entry = internal.entry_in(record)
         if isinstance(entry, Event):
-            row = prefix + b" " + event_key(entry)
-            if event_key(entry) not in group.events:
-                self._changes[row] = record.value
-            return group.add(entry)
+            outputs = group.add(entry)
+            self._keep(prefix, group.events[event_key(entry)])
+            return outputs
         row = prefix + b" run " + entry.run_id.encode()
         self._changes[row] = record.value if entry.commits else None
         return group.bind(entry)
+
+    def _tick(self, prefix: bytes, group: Group, now: int) -> list[Output]:
+        """Events that were kept for long enough go, but for those whose commit a run names."""
+        old = {key for key, event in group.events.items() if self._table.retention.is_old(event, now)}
+        needed = {key for key, _ in group.matches(old)}
+        for key in needed:
+            group.events[key] = replace(group.events[key], since=now)
+            self._keep(prefix, group.events[key])
+        gone = old - needed
+        self._changes |= {prefix + b" " + key: None for key in gone}
+        return group.drop(gone) if gone else []
+
+    def _keep(self, prefix: bytes, event: Event) -> None:
+        self._changes[prefix + b" " + event_key(event)] = encode(event)

@@ -1,13 +1,11 @@
-"""Which runs' windows have closed and are not settled: an index beside the rows, made of them.
+"""Which rows a tick would change: an index beside the rows, made of them.
 
-Law: it only says whom to look at; what is due is read in the row.
+Law: it only says whom to look at; what a tick does is read in the row.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
-
-from processor.state import decode_row
 
 HOUR: Final = 3_600
 AGAIN: Final = HOUR  # a tick without effect (its run was forgotten and recorded again) is said again
@@ -16,52 +14,51 @@ LOOKED_AT: Final = 5_000  # changed rows at a time: the rest waits for the next 
 
 @dataclass(slots=True)
 class Due:
-    """Keys by the hour in which their windows close: a place in a set for each run that is not settled."""
+    """Keys by the hour in which they are due: a place in a set for each."""
 
+    due_of: Callable[[bytes], int | None]  # a row's key → the time of the tick that it waits for
     changed: set[bytes] = field(default_factory=set)  # since they were last looked at
     hours: dict[int, set[bytes]] = field(default_factory=dict)
-    sent: dict[bytes, tuple[int, int]] = field(default_factory=dict)  # key → what was said last, and when
+    said: dict[bytes, int] = field(default_factory=dict)  # key → what it was due for, of the last hour
+    said_before: dict[bytes, int] = field(default_factory=dict)  # of the hour before
+    turned: int = 0
 
-    def take(self, rows: Mapping[bytes, bytes], before: int, most: int) -> Iterator[tuple[bytes, int]]:
-        """Up to `most` keys whose windows closed by `before`, and when; each once in a while. Seconds since 1970."""
-        self.look(rows)
-        for hour in sorted(hour for hour in self.hours if hour * HOUR <= before):
+    def take(self, now: int, most: int) -> Iterator[bytes]:
+        """Up to `most` keys that are due at `now`, in seconds since 1970; each once in a while."""
+        self.look()
+        if now - self.turned >= AGAIN:
+            recent = now - self.turned < 2 * AGAIN
+            self.turned, self.said, self.said_before = now, {}, self.said if recent else {}
+        for hour in sorted(hour for hour in self.hours if hour * HOUR <= now):
             keys = self.hours.pop(hour)
             while keys and most:
                 key = keys.pop()
-                closes = _open_window(rows.get(key))
-                if closes is None:
-                    self.sent.pop(key, None)
+                due = self.due_of(key)
+                if due is None:
                     continue
-                self.add(key, closes)  # until its row is settled
-                if closes <= before and not self.is_on_its_way(key, closes, before):
-                    self.sent[key] = closes, before
+                if due > now:
+                    self.add(key, due)
+                    continue
+                self.add(key, now + AGAIN)  # should nothing come of it
+                if not self.is_on_its_way(key, due):
+                    self.said[key] = due
                     most -= 1
-                    yield key, closes
+                    yield key
             if keys:
                 self.hours.setdefault(hour, set()).update(keys)
 
-    def is_on_its_way(self, key: bytes, closes: int, before: int) -> bool:
+    def is_on_its_way(self, key: bytes, due: int) -> bool:
         """Whether such a tick was said a short while ago."""
-        told, when = self.sent.get(key, (None, 0))
-        return told == closes and before - when < AGAIN
+        return due in (self.said.get(key), self.said_before.get(key))
 
-    def look(self, rows: Mapping[bytes, bytes]) -> None:
+    def look(self) -> None:
         """Sort in the rows that changed."""
         for _ in range(min(LOOKED_AT, len(self.changed))):
             key = self.changed.pop()
-            closes = _open_window(rows.get(key))
-            if closes is not None:
-                self.add(key, closes)
+            due = self.due_of(key)
+            if due is not None:
+                self.add(key, due)
 
-    def add(self, key: bytes, closes: int) -> None:
+    def add(self, key: bytes, due: int) -> None:
         """A key in its hour."""
-        self.hours.setdefault(closes // HOUR, set()).add(key)
-
-
-def _open_window(stored: bytes | None) -> int | None:
-    """When the run's window closes, if there is one and it is not settled."""
-    if stored is None:
-        return None
-    row = decode_row(stored)
-    return None if row.settled else row.closes
+        self.hours.setdefault(due // HOUR, set()).add(key)

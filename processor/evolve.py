@@ -45,12 +45,14 @@ def record(run: Run, document: Document) -> None:
     judge(run)
 
 
-def tick(run: Run, closed: int) -> None:
-    """Time, as a record: every input up to the close of this window was read. In seconds since 1970; the latest counts,
-    so neither order nor repetition matters."""
+def tick(run: Run, now: int) -> None:
+    """Time, as a record: every input up to `now` was read, in seconds since 1970. The latest counts for what is
+    settled, so neither order nor repetition matters; a run without a document has nothing to settle."""
     row = run.row
-    row.closed = closed if row.closed is None else max(row.closed, closed)
-    _settle(run)
+    row.since = now if row.since is None else row.since
+    if row.unanswered != "no_run":
+        row.closed = now if row.closed is None else max(row.closed, now)
+        _settle(run)
 
 
 def _settle(run: Run) -> None:
@@ -67,6 +69,12 @@ def forget(run: Run) -> None:
     old = run.row
     run.row = Row(version=old.version, seq=old.seq, status=old.status, reversed=old.reversed)
     run.judged = Judged()
+
+
+def expire(run: Run, now: int) -> None:
+    """A run that was left alone long after its window closed: the stub stays, and that it was let go."""
+    forget(run)
+    run.row.expired, run.row.since = True, now
 
 
 def match(run: Run, found: Match) -> None:

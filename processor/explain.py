@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import groupby
 
-from processor.acceptance import evaluate
+from processor.acceptance import Answer, evaluate
 from processor.evaluate import commits_of_events, judge, shown_event, shown_source, signals_of, unclear
 from processor.instants import days, show
 from processor.rule import BY_TIME, most_cautious
@@ -27,7 +27,8 @@ def explain(run: Run, as_of: int | None = None) -> Members:
     since 1970; the document is the newest in either case. The run is changed by it."""
     if as_of is not None:
         _observed_by(run, as_of)
-    answer, shown, judged = evaluate(run), decode_shown(run.row.shown), run.judged
+    row, shown, judged = run.row, decode_shown(run.row.shown), run.judged
+    answer = Answer(row.status, row.reversed, [], [], -1) if row.expired else evaluate(run)
     return {
         "run_id": run.id,
         "as_of": None if as_of is None else show(as_of),
@@ -47,9 +48,10 @@ def explain(run: Run, as_of: int | None = None) -> Members:
         "accepted_at_attempt": None
         if judged.attempt is None
         else {"id": judged.attempt.id, "number": judged.attempt.number},
-        "violations": run.row.violations,
-        "truncated": run.row.truncated,
-        "version": run.row.version,
+        "violations": row.violations,
+        "truncated": row.truncated,
+        "expired": row.expired,
+        "version": row.version,
     }
 
 

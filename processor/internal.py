@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from processor.acceptance import Origin
 from processor.record import COMMIT_INDEX, RUN_INPUTS, Headers, Output, Record
@@ -26,6 +27,7 @@ class Event(Struct, frozen=True, array_like=True, tag=True):
     file: str
     signal: Signal
     origin: Origin
+    since: int | None = None  # when the index got it, or was last found to need it; in seconds since 1970
 
 
 class Binding(Struct, frozen=True, array_like=True, tag=True):
@@ -51,14 +53,14 @@ def matched(run_id: str, event: Event, match: Match) -> Output:
     return Output(RUN_INPUTS, run_id.encode(), encode(match), [(MATCHED, encode(event.origin))])
 
 
-def tick(key: bytes, closed: int) -> Output:
-    """Every input of this run up to the close of its window was read; `closed` in seconds since 1970."""
-    return Output(RUN_INPUTS, key, b"%d" % closed, [(TICK, None)])
+def tick(topic: str, key: bytes, now: int) -> Output:
+    """To a row of this key: every input up to `now` was read; in seconds since 1970."""
+    return Output(topic, key, b"%d" % now, [(TICK, None)])
 
 
 def tick_in(record: Record) -> int | None:
     """The second of the tick, if that is what the record carries."""
-    return int(record.value or b"") if record.headers[0][0] == TICK else None
+    return int(record.value or b"") if record.headers and record.headers[0][0] == TICK else None
 
 
 def origin_of(record: Record) -> Origin:
@@ -96,5 +98,8 @@ def indexed(entry: Event | Binding, prefix: str) -> Output:
 
 
 def entry_in(record: Record) -> Event | Binding:
-    """The entry that a record of the commit index carries."""
-    return decode_entry(record.value or b"")
+    """The entry that a record of the commit index carries; an event with when it was written there."""
+    entry = decode_entry(record.value or b"")
+    if isinstance(entry, Binding) or record.timestamp is None:
+        return entry
+    return replace(entry, since=record.timestamp // 1_000)

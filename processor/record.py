@@ -70,9 +70,9 @@ class Table(Protocol):
         """Take in committed changes: after a transaction, and when the changelog is read back."""
         ...
 
-    def ticks(self, before: int, most: int) -> list[Output]:
-        """Records that time makes due, for an input of this pipeline: of what closed by `before` (seconds since 1970),
-        at most so many. Saying one again does no harm."""
+    def ticks(self, now: int, most: int) -> list[Output]:
+        """Records that time makes due, for an internal input of this pipeline: of what is due at `now` (seconds since
+        1970), at most so many. Saying one again does no harm."""
         ...
 
     def __len__(self) -> int:

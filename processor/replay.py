@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,8 +15,20 @@ from processor import internal
 from processor.harmless import harmless
 from processor.lines import BadLine, decode_line, read
 from processor.pipelines import pipelines
-from processor.record import COMMIT_INDEX, DEAD_LETTERS, INPUTS, RUNS, Headers, Output, Record
+from processor.record import (
+    COMMIT_EVENTS,
+    COMMIT_INDEX,
+    DEAD_LETTERS,
+    INPUTS,
+    RUN_INPUTS,
+    RUNS,
+    Headers,
+    Output,
+    Record,
+)
 from processor.settings import Settings
+
+INTERNAL = (RUN_INPUTS, COMMIT_INDEX)
 
 
 class Replay:
@@ -40,20 +52,26 @@ class Replay:
         headers: Headers = (),
     ) -> Iterator[Output]:
         """What a record on an input topic leads to, in order. "A commit event is matched before the next"."""
-        outputs = self._step(Output(topic, key, value, headers), timestamp)
-        yield from (output for output in outputs if output.topic != COMMIT_INDEX)
+        yield from self._follow(self._step(Output(topic, key, value, headers), timestamp), timestamp, topic == RUNS)
+
+    def settle(self, now: int) -> Iterator[Output]:
+        """What comes of time: the windows that closed by `now` (seconds since 1970) have closed."""
+        for topic in (RUNS, COMMIT_EVENTS):
+            for tick in sorted(self.tables[topic].ticks(now, sys.maxsize), key=lambda tick: tick.key or b""):
+                yield from self._follow(self._step(tick))
+
+    def _follow(
+        self, outputs: Sequence[Output], timestamp: int | None = None, in_offset_order: bool = False
+    ) -> Iterator[Output]:
+        """These, and what those of them lead to that are for the index or for runs."""
+        yield from (output for output in outputs if output.topic not in INTERNAL)
         entries = [output for output in outputs if output.topic == COMMIT_INDEX]
-        matches = [match for entry in entries for match in self._step(entry)]
-        if topic == RUNS:  # of a document in several groups: "each kept event […] in offset order"
+        matches = [output for output in outputs if output.topic == RUN_INPUTS]
+        matches += [match for entry in entries for match in self._step(entry, timestamp)]
+        if in_offset_order:  # of a document in several groups: "each kept event […] in offset order"
             matches.sort(key=lambda match: (internal.origin_in(match.headers).offset, match.key))
         for match in matches:
             yield from self._step(match)
-
-    def settle(self, before: int) -> Iterator[Output]:
-        """What comes of time: the windows that closed by `before` (seconds since 1970) have closed."""
-        ticks = self.tables[RUNS].ticks(before, sys.maxsize)
-        for tick in sorted(ticks, key=lambda tick: (int(tick.value or b""), tick.key)):
-            yield from self._step(tick)
 
     def _step(self, given: Output, timestamp: int | None = None) -> list[Output]:
         offset = self._offsets[given.topic]

@@ -7,6 +7,8 @@ The worker and `replay` both run these steps.
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from processor import evolve, internal
 from processor.acceptance import Cause, Publisher, shown_signal
 from processor.dead_letters import dead_letter
@@ -15,19 +17,23 @@ from processor.due import Due
 from processor.internal import Binding
 from processor.limits import A_PLACE, Limits
 from processor.record import RUN_INPUTS, RUNS, Belongs, Changes, Output, Record
-from processor.state import Match, Run, encode, open_run
+from processor.retention import Retention
+from processor.state import Match, Row, Run, decode_row, encode, open_run
 
 
 class RunsTable:
     """The runs of one partition, encoded, by key."""
 
-    def __init__(self, limits: Limits, max_record_bytes: int, publisher: Publisher, belongs: Belongs) -> None:
+    def __init__(
+        self, limits: Limits, max_record_bytes: int, retention: Retention, publisher: Publisher, belongs: Belongs
+    ) -> None:
         self.limits = limits
+        self.retention = retention
         self.max_record_bytes = max_record_bytes
         self.publisher = publisher
         self.belongs = belongs
         self.rows: dict[bytes, bytes] = {}
-        self._due = Due()
+        self._due = Due(self._due_of)
 
     def batch(self) -> "RunsBatch":
         """A batch on the committed rows."""
@@ -42,10 +48,14 @@ class RunsTable:
             else:
                 self.rows[key] = row
 
-    def ticks(self, before: int, most: int) -> list[Output]:
-        """Ticks for runs whose windows closed by `before` (seconds since 1970) and are not settled; at most so
-        many. One is said again when nothing came of it, or the table is restored elsewhere, which does no harm."""
-        return [internal.tick(key, closes) for key, closes in self._due.take(self.rows, before, most)]
+    def ticks(self, now: int, most: int) -> list[Output]:
+        """Ticks for runs that settle or go at `now` (seconds since 1970); at most so many. One is said again when
+        nothing came of it, or the table is restored elsewhere, which does no harm."""
+        return [internal.tick(RUN_INPUTS, key, now) for key in self._due.take(now, most)]
+
+    def _due_of(self, key: bytes) -> int | None:
+        stored = self.rows.get(key)
+        return None if stored is None else self.retention.due(decode_row(stored))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -62,14 +72,14 @@ class RunsBatch:
         """Applies one input: its acceptance, its change, its alert; or its dead letter."""
         if record.topic != RUN_INPUTS:
             return self._read(record, here=False)
-        if (closed := internal.tick_in(record)) is not None:
-            return self._tick(record, closed)
+        if (now := internal.tick_in(record)) is not None:
+            return self._tick(record, now)
         found = internal.match_in(record)
         return self._read(internal.received(record), here=True) if found is None else self._match(record, found)
 
     def changes(self) -> Changes:
         """The runs that an input was applied to."""
-        return {key: run.encoded() for key, run in self._runs.items()}
+        return {key: run.encoded() if run.row.version else None for key, run in self._runs.items()}
 
     def _read(self, record: Record, *, here: bool) -> list[Output]:
         """`here`: the record was passed on, so this is where it belongs."""
@@ -83,6 +93,7 @@ class RunsBatch:
             if record.topic == RUNS:
                 return self._record(run, record)
             file, signal = decode_signal(decode_json(value))
+            _refuse_expired(run)
             saved = self._saved(run, value)
             evolve.observe(run, file, signal)
             self._keep(run, saved)
@@ -97,6 +108,7 @@ class RunsBatch:
             self._keep(run, None)
             return self._table.publisher.announce(run, cause, forgotten=True) + _bindings(run.id, before, [])
         document = decode_document(decode_json(value), run.id)
+        _refuse_expired(run)
         saved = run.encoded()  # what a document comes to, nobody can say before
         evolve.record(run, document)
         self._keep(run, saved)
@@ -123,13 +135,34 @@ class RunsBatch:
             return [dead_letter(reason, origin, found.sha.encode(), event, ())]
         return self._table.publisher.announce(run, Cause(origin, found.file, found.signal))
 
-    def _tick(self, record: Record, closed: int) -> list[Output]:
+    def _tick(self, record: Record, now: int) -> list[Output]:
+        """Settles a run, or lets it go; else only the row knows. There may be no such run any more."""
         run = self._open(decode_key(record.key))
-        if run.row.unanswered == "no_run":  # forgotten meanwhile; nothing of it can be settled
+        row, cause = run.row, Cause(internal.origin_of(record), tick=True)
+        if not row.version:
             return []
-        evolve.tick(run, closed)
-        self._keep(run, None)
-        return self._table.publisher.announce(run, Cause(internal.origin_of(record), tick=True))
+        self._runs[record.key or b""] = run
+        if self._table.retention.ends(row, now):
+            return self._let_go(run, now, cause)
+        was_settled = row.settled
+        evolve.tick(run, now)
+        return [] if row.settled == was_settled else self._table.publisher.announce(run, cause)
+
+    def _let_go(self, run: Run, now: int, cause: Cause) -> list[Output]:
+        """A run whose window closed long ago keeps its answer and a stub; signals that no document ever came for go
+        with all they led to; a stub goes."""
+        row, publisher = run.row, self._table.publisher
+        if row.unanswered != "no_run":
+            outputs = publisher.announce(run, cause, expired=True) + _bindings(run.id, run.terms().commits, [])
+            evolve.expire(run, now)
+            return outputs
+        if not row.count:
+            run.row = Row()
+            return []
+        evolve.forget(run)
+        outputs = publisher.announce(run, cause, forgotten=True)
+        run.row = replace(run.row, since=now) if row.seq else Row()  # of what was never announced, nobody counts on
+        return outputs
 
     def _open(self, run_id: str) -> Run:
         key = run_id.encode()
@@ -144,8 +177,9 @@ class RunsBatch:
         return None
 
     def _keep(self, run: Run, saved: bytes | None) -> None:
-        """The run is part of the batch; within its limits, or as it was."""
+        """The run, of which was heard, is part of the batch; within its limits, or as it was."""
         key = run.id.encode()
+        run.row.since = None
         if saved is not None:
             try:
                 self._table.limits.hold(run)
@@ -154,6 +188,15 @@ class RunsBatch:
                     self._runs[key] = open_run(run.id, saved)
                 raise
         self._runs[key] = run
+
+
+def _refuse_expired(run: Run) -> None:
+    if run.row.expired:
+        raise BadRecord(
+            "run_expired",
+            "the run's window closed, and nothing was heard of it, longer ago than STATE_RETENTION_DAYS: only its last "
+            "answer is kept. If it really goes on, write null for it to `runs`, then its document and its signals anew",
+        )
 
 
 def _bindings(run_id: str, before: Sequence[str], now: Sequence[str]) -> list[Output]:

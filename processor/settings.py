@@ -67,6 +67,15 @@ class Settings(BaseSettings):
         86_400,
         description="Seconds after its window has closed until a run is `settled`, once all input of then was read.",
     )
+    state_retention_days: Annotated[float, Field(gt=0)] = Field(
+        90,
+        description="Days after its window has closed that a run's state is kept, from when nothing is heard of it. "
+        "Then its last answer stays, `expired`. For as long again a stub keeps its counters.",
+    )
+    commit_retention_days: Annotated[float, Field(gt=0)] = Field(
+        45,
+        description="Days that a commit event which no run matches, and signals of a run without a document, are kept.",
+    )
     batch_max_records: Annotated[int, Field(ge=1)] = Field(5_000, description="Most input records in one transaction.")
     batch_max_bytes: Annotated[int, Field(ge=100_000)] = Field(
         8_388_608, description="Bytes of output after which a transaction takes no more input."

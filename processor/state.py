@@ -149,6 +149,8 @@ class Row(Struct, array_like=True):
     closed: int | None = None  # the latest tick: windows that closed by then have, in the same seconds
     settled: bool = False  # the tick is past the window
     told_settled: bool = False  # and the last change said so, of a known status
+    since: int | None = None  # the tick since which nothing was heard of the run, in the same seconds
+    expired: bool = False  # it was let go; the counters are left
 
 
 decode_row: Final = msgspec.msgpack.Decoder(Row).decode

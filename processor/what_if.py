@@ -31,6 +31,7 @@ class Outcome:
 
     runs: int = 0
     without_document: int = 0
+    expired: int = 0
     truncated: int = 0  # of the runs: signals were let go that the other rule might have counted
     alerts_now: int = 0  # runs that are reversed
     alerts_then: int = 0
@@ -39,7 +40,8 @@ class Outcome:
     def take(self, run: Run, choice: Choice, rule: AcceptanceRule) -> None:
         """One run more. It is changed by it."""
         if run.row.unanswered == "no_run":
-            self.without_document += 1
+            self.without_document += bool(run.row.count)
+            self.expired += run.row.expired
             return
         if not choice.has(decode_shown(run.row.shown)):
             return

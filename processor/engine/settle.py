@@ -1,7 +1,7 @@
-"""Time enters as records: ticks, for runs whose windows have closed, once every input of then was read.
+"""Time enters as records: ticks, for what time changes, once every input of then was read.
 
-Law: a tick is written only when all input that was there after the window's close and its grace has been worked off, by
-whichever worker; so it can be said twice, by two owners or after a restart, and is never too early.
+Law: a tick of a time is written only when all input that was there at that time and its grace later has been worked
+off, by whichever worker; so it can be said twice, by two owners or after a restart, and is never too early.
 """
 
 import asyncio
@@ -42,8 +42,7 @@ class Settler:
             async with ticker as producer, reader(servers, group, transactions=True) as source:
                 while True:
                     await asyncio.sleep(LOOK_SECONDS)
-                    before = int(time.time()) - self.settings.settle_grace_seconds
-                    due = self.due(before)
+                    due = self.due(int(time.time()) - self.settings.settle_grace_seconds)
                     if due:
                         for topics in (OUTSIDE, INSIDE):
                             await self.worked_off(source, topics)
@@ -52,11 +51,10 @@ class Settler:
         except Exception as error:  # noqa: BLE001 - a task that ends would end settling without a word
             die_of(error, "settling")
 
-    def due(self, before: int) -> dict[TopicPartition, list[Output]]:
-        """The ticks that are due, by where they go: the partition that the run is on."""
-        topic = self.settings.topic(record.RUN_INPUTS)
-        ticks = [(partition.number, partition.table.ticks(before, PACE)) for partition in self.assignment.partitions()]
-        return {TopicPartition(topic, number): found for number, found in ticks if found}  # of one pipeline only
+    def due(self, now: int) -> dict[TopicPartition, list[Output]]:
+        """The ticks that are due, by where they go: an internal input of the partition whose table wants them."""
+        found = [(partition.number, partition.table.ticks(now, PACE)) for partition in self.assignment.partitions()]
+        return {TopicPartition(self.settings.topic(ticks[0].topic), number): ticks for number, ticks in found if ticks}
 
     async def worked_off(self, source: Reader, topics: tuple[str, ...]) -> None:
         """Wait until the group has committed all that these topics hold now, open transactions too."""

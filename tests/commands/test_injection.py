@@ -135,7 +135,9 @@ def rendered(text: str) -> dict[str, Any]:
     event |= {"counts": 1, "days_after_end": 1.0, "days_before_close": 2.0, "commit": None, "tier": "asserted"}
     cause = {"topic": text, "partition": 0, "offset": 0, "signal": {"name": text, "id": text}}
     past = {"seq": 1, "transition": "accepted", "from": "unknown", "to": "accepted", "cause": cause}
-    run = dict.fromkeys(("as_of", "ended_at", "window_closes_at", "reversed", "truncated")) | {"history_is_whole": True}
+    run = dict.fromkeys(("as_of", "ended_at", "window_closes_at", "reversed", "truncated", "expired")) | {
+        "history_is_whole": True
+    }
     run |= {"run_id": text, "title": text, "accepted_at": TIME, "accepted_at_attempt": {"id": text, "number": 1}}
     run |= {"clauses": [{"holds": False, "file": text, "reason": text, "decided_by": [event]}], "history": [past]}
     run |= {"late_events": [event], "violations": [text], "reasons": [], "status": "rejected"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from processor.instants import NS, instant
 from processor.record import ACCEPTANCE, CHANGED, DEAD_LETTERS, REVERSED
 from processor.replay import Replay
 from processor.settings import Settings
@@ -16,6 +17,7 @@ from tests.core.given import (
     SHA,
     Given,
     commit_event,
+    day,
     document,
     event,
     forget,
@@ -41,7 +43,11 @@ ATTEMPTS = {"attempts": [{"id": f"review.a{n}", "node": "review", "n": n} for n 
 RECORDED_RUN = run("tests", timestamp=RECORDED, commits=[SHA], top=ATTEMPTS, **FULL)
 FOR_EVER = rule("tests", window_days=3_650_000)
 
-ANSWERS: dict[str, Sequence[Given]] = {
+Step = Given | int  # a record; or the time that it is by then, in seconds since 1970
+CLOSED = instant(day(14)) // NS
+LONG_AGO = CLOSED + 91 * 86_400
+
+ANSWERS: dict[str, Sequence[Step]] = {
     "unknown-before-any-document": [TESTED],
     "unknown-missing": [RECORDED_RUN],
     "unknown-error": [run("tests"), verdict("tests", "error", id="sig_tests_ci")],
@@ -67,8 +73,10 @@ ANSWERS: dict[str, Sequence[Given]] = {
         commit_event(SHA[:7] + "aaaa", id="ev_2"),
     ],
     "forgotten": [RECORDED_RUN, TESTED, forget()],
+    "settled": [RECORDED_RUN, TESTED, CLOSED],
+    "expired": [RECORDED_RUN, TESTED, CLOSED, LONG_AGO],
 }
-CHANGES: dict[str, Sequence[Given]] = {
+CHANGES: dict[str, Sequence[Step]] = {
     "accepted": [RECORDED_RUN, TESTED],
     "accepted-by-a-document": [TESTED, RECORDED_RUN],
     "rejected": [RECORDED_RUN, TESTED, FAILED],
@@ -78,15 +86,18 @@ CHANGES: dict[str, Sequence[Given]] = {
     "reversed": [RECORDED_RUN, TESTED, REVERTED],
     "reversed-before-its-verdict-came": [RECORDED_RUN, REVERT, TESTED],
     "cleared": [RECORDED_RUN, TESTED, REVERTED, FAILED, run("tests", commits=[])],
+    "settled": [RECORDED_RUN, TESTED, CLOSED],
+    "reversed-after-settlement": [RECORDED_RUN, TESTED, CLOSED, REVERTED],
+    "reopened": [RECORDED_RUN, TESTED, CLOSED, run(rule=rule("tests", window_days=60))],
 }
-ALERTS: dict[str, Sequence[Given]] = {
+ALERTS: dict[str, Sequence[Step]] = {
     "reversed": CHANGES["reversed"],
     "resolved-reinstated": [RECORDED_RUN, TESTED, REVERTED, run("tests", commits=[])],
     "resolved-cleared": CHANGES["cleared"],
     "resolved-withdrawn": [RECORDED_RUN, TESTED, REVERTED, forget()],
 }
 SIGNAL = inside(TESTED)[0]
-LETTERS: dict[str, Sequence[Given]] = {
+LETTERS: dict[str, Sequence[Step]] = {
     "too_large": [raw("signals", "run_1", b'{"id": "' + b"x" * 2_000 + b'"}')],
     "bad_key": [raw("signals", None, SIGNAL)],
     "bad_commit": [raw("commit-events", "main", SIGNAL)],
@@ -98,15 +109,17 @@ LETTERS: dict[str, Sequence[Given]] = {
     "bad_timestamp": [verdict("tests", "pass", "2026-02-29T12:00:00Z")],
     "key_mismatch": [raw("runs", "run_2", document())],
     "run_full": [run(), verdict("tests", "pass"), verdict("review", "pass"), verdict("merge", "accept")],
+    "run_expired": [RECORDED_RUN, CLOSED, LONG_AGO, TESTED],
     "E195-embedded": [run("tests", signals=[SIGNAL, {**SIGNAL, "value": "PASS"}])],
 }
 SMALL = {"max_record_bytes": 1_000, "max_signals_per_run": 2}
 
 
-def last(topic: str, given: Sequence[Given], limits: dict[str, int]) -> object:
+def last(topic: str, given: Sequence[Step], limits: dict[str, int]) -> object:
     """The last record on the topic; of a dead letter the headers that were added."""
     replay = Replay(Settings(**limits))  # type: ignore[arg-type]
-    output = [output for record in given for output in replay.put(*record) if output.topic == topic][-1]
+    outputs = [o for step in given for o in (replay.settle(step) if isinstance(step, int) else replay.put(*step))]
+    output = [output for output in outputs if output.topic == topic][-1]
     if topic == DEAD_LETTERS:
         return {name: (text or b"").decode() for name, text in output.headers}
     return orjson.loads(output.value or b"null")

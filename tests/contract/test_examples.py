@@ -25,7 +25,7 @@ DIRECTORIES = {topic: Path(str(module.__file__)).parent for topic, module in TOP
 KEYS = {RUNS: RUN, SIGNALS: RUN, COMMIT_EVENTS: SHA}
 SUFFIXES = {".json", ".jsonl", ".txt", ".bin"}
 CODES: tuple[str, ...] = get_args(Code)
-LIMITS = {"too_large", "run_full"}  # with small limits: in tests/contract/scenarios.py
+LIMITS = {"too_large", "run_full", "run_expired"}  # by small limits or much time: in tests/contract/scenarios.py
 
 
 def found(kind: str, *, inputs: bool) -> list[Any]:

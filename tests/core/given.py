@@ -131,6 +131,15 @@ class Played:
             self.outputs += self._replay.put(*record)
         return self
 
+    def at(self, now: int) -> "Played":
+        """Time goes on to `now`, in seconds since 1970."""
+        self.outputs += self._replay.settle(now)
+        return self
+
+    def rows(self, topic: str = RUNS) -> int:
+        """How many the table that reads this topic holds."""
+        return len(self._replay.tables[topic])
+
     def again(self) -> list[str]:
         """What is announced when every signal and event comes once more: nothing, if all is well."""
         before = len(self.transitions())

@@ -88,6 +88,7 @@ class Answer(Public):
         description="Null without an end, without a rule, or when it never does."
     )
     settled: bool = Field(description="Whether the window has closed.")
+    expired: bool = Field(False, description="The run's state was let go; this answer stays, and no input changes it.")
     accepted_at: Timestamp | None = Field(description="When all verdict and score clauses first held.")
     accepted_at_attempt: AcceptedAtAttempt | None
     used: list[Id] = Field(description="Ids of the signals that decided, in the rule's order, then the late events.")

@@ -21,6 +21,7 @@ Code = Literal[
     "bad_timestamp",
     "key_mismatch",
     "run_full",
+    "run_expired",
 ]  # in the order in which they are looked for
 
 
