@@ -12,6 +12,7 @@ LOOPS: dict[str, tuple[Fault, int]] = {  # with their share of the kills
     "kill-three": (on_workers.kill_three, 5),
     "kill-points": (on_workers.kill_points, 5),
     "pause": (on_workers.pause, 1),
+    "settling": (on_workers.settling, 2),
     "compacted": (on_topics.compacted, 3),
     "two-applications": (on_topics.two_applications, 2),
 }

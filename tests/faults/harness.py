@@ -122,12 +122,12 @@ class Field(World):
         end = ends(self.servers, [self.name(topic) for topic in INPUTS], committed=False)
         return sum(offset - at.get(tp, 0) for tp, offset in end.items())
 
-    def await_progress(self, seconds: float = 60) -> None:
-        """Wait until work goes on after the last strike."""
+    def await_progress(self, seconds: float = 60, condition: Callable[[], bool] = lambda: True) -> None:
+        """Wait until work goes on after the last strike, and for something more."""
 
         def going_on() -> bool:
             self.revive()
-            return self.position() > self.moved
+            return self.position() > self.moved and condition()
 
         try:
             until(going_on, f"{self.tag} goes on", seconds)
@@ -203,7 +203,8 @@ class Field(World):
         def worked_off() -> bool:
             self.revive()
             with suppress(KafkaException, TimeoutError):
-                return self.is_settled((*INPUTS, *INTERNAL))
+                done = self.is_settled((*INPUTS, *INTERNAL))
+                return done and (not self.verifier.settling or self.verifier.has_settled())
             return False
 
         try:

@@ -46,7 +46,7 @@ class Generator:
     def one_signal(self, kind: str) -> dict[str, Any]:
         self.signals += 1
         day, hour, minute = self.rng.randint(1, 28), self.rng.randint(0, 23), self.rng.randint(0, 59)
-        at = f"2026-09-{day:02}T{hour:02}:{minute:02}:{self.rng.randint(0, 59):02}"
+        at = f"2023-09-{day:02}T{hour:02}:{minute:02}:{self.rng.randint(0, 59):02}"
         at += self.rng.choice(("Z", ".5Z", "+02:00"))
         signal: dict[str, Any] = {"id": f"sig_{self.signals}", "kind": kind, "observed_at": at}
         signal |= {"tier": self.rng.choice(("verified", "reported", "asserted")), "source": {"kind": "ci"}}
@@ -97,7 +97,7 @@ class Generator:
         if inside and self.rng.random() < 0.1:
             inside[0]["value"] = "PASS"  # bad: that one goes to the dead letters, the document is applied
         body: dict[str, Any] = {"id": run_id, "title": f"title {self.rng.randint(0, 9)}", "signals": inside}
-        body |= {"ended_at": "2026-09-14T12:00:00Z"}
+        body |= {"ended_at": "2023-09-14T12:00:00Z"}
         body |= {"acceptance_rule": rule or {"name": "r", "definition": "d", "requires": ["tests"]}}
         document = {"ocp": "0.3", "producer": {"name": "t"}, "privacy": {"profile": "metadata_only"}, "run": body}
         return encoded(document | {"nodes": [{"id": "n", "kind": "impl"}], "artifacts": [artifact]})

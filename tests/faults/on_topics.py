@@ -87,7 +87,7 @@ def huge_outputs(here: Field, kills: int) -> None:
     """Inputs of one run, each of which says all late events again: far more comes out than one transaction may hold."""
     source = {"kind": "ci", "ref": "r" * 500}
     event = {"kind": "event", "name": "revert", "value": "seen", "tier": "verified", "source": source}
-    times = (f"2026-09-15T00:{n // 60:02}:{n % 60:02}Z" for n in range(500))
+    times = (f"2023-09-15T00:{n // 60:02}:{n % 60:02}Z" for n in range(500))
     signals = [{**event, "id": f"sig_huge_{n}", "observed_at": at} for n, at in enumerate(times)]
     document = Generator(here.rng).document_of("run_huge", sha_of(0))
     here.produce([("runs", b"run_huge", document)])

@@ -34,6 +34,21 @@ def kill_three(here: Field, times: int) -> None:
     kill(here, times, 3)
 
 
+def settling(here: Field, times: int) -> None:
+    """Windows have closed, and ticks come all the while that workers are killed: each run is settled, and once."""
+    here.environment["SETTLE_GRACE_SECONDS"] = "0"
+    here.verifier.settling, here.arguments = True, ("--slow", "0.05")
+    here.muster(2)
+    here.load.start()
+    for _ in here.until_struck(times):
+        before = here.verifier.ticks()
+        here.await_progress(condition=lambda before=before: here.verifier.ticks() > before)
+        hits = here.about_to_strike()
+        here.rng.choice(list(here.crew.values())).kill()
+        here.struck("SIGKILL", hits)
+    here.settle()
+
+
 def kill_points(here: Field, times: int) -> None:
     """SIGKILL at named points, in each of the two pipelines in turn."""
     here.muster(1)

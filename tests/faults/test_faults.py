@@ -15,6 +15,7 @@ QUICK = {
     "refused": 1,
     "timed-out": 1,
     "pause": 1,
+    "settling": 2,
     "rolling-terms": 2,
     "broker-killed": 1,
     "connections": 4,
