@@ -40,11 +40,10 @@ def struck_at(where: str, which: signal.Signals) -> None:
     """This signal at this point of this pipeline, at the so-manieth time."""
     point, pipeline, count = where.split(":")
     come_by = CountDown(int(count), which)
-    if point == "mid-restore":
-        die_in_restore(pipeline, come_by)
+    if point in ("mid-restore", "batch-made"):
+        (struck_in_restore if point == "mid-restore" else struck_with_outputs)(pipeline, come_by)
         return
     name, before = {
-        "batch-made": ("begin_transaction", True),
         "outputs-sent": ("send_offsets_to_transaction", True),
         "before-commit": ("commit_transaction", True),
         "after-commit": ("commit_transaction", False),
@@ -63,7 +62,20 @@ def struck_at(where: str, which: signal.Signals) -> None:
     setattr(AIOKafkaProducer, name, struck)
 
 
-def die_in_restore(pipeline: str, come_by: CountDown) -> None:
+def struck_with_outputs(pipeline: str, come_by: CountDown) -> None:
+    """Before a transaction that has something to say. One at a time, so that no other is open then."""
+    published, alone = Publisher.publish, asyncio.Lock()
+
+    async def striking(self: Publisher, outputs: Entries, rows: list[Entry], positions: Any) -> int | None:
+        async with alone:
+            if outputs and f"-{pipeline}-" in self.changelog.topic:
+                come_by()
+            return await published(self, outputs, rows, positions)
+
+    Publisher.publish = striking
+
+
+def struck_in_restore(pipeline: str, come_by: CountDown) -> None:
     """After some records of the changelog were taken in, and not all."""
     restored = restore.Reader.restore
     restore.RESTORE_RECORDS = 50
