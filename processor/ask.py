@@ -22,6 +22,7 @@ from processor.answers import explanation, outcome_table
 from processor.engine import positions
 from processor.engine.topology import changelog
 from processor.explain import explain
+from processor.failure import Failure
 from processor.harmless import harmless
 from processor.instants import NS, instant
 from processor.record import CHANGED
@@ -105,11 +106,11 @@ def read_rule(path: Path) -> AcceptanceRule:
     try:
         return AcceptanceRule.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise broker.Failure(os.EX_NOINPUT, f"{harmless(str(path))} cannot be read: {error.strerror}") from error
+        raise Failure(os.EX_NOINPUT, f"{harmless(str(path))} cannot be read: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise broker.Failure(
+        raise Failure(
             os.EX_DATAERR,
             f"{harmless(str(path))} is no acceptance rule: {where}: {first['msg']}. See topics/runs/schema.json",
         ) from error

@@ -11,19 +11,13 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError
 
+from processor import connection
+from processor.failure import Failure
 from processor.settings import Settings
 
 REQUEST_TIMEOUT_MS = 20_000
-
-
-class Failure(Exception):
-    """A command cannot go on. The text says what was wrong, where, and what to do; the code is that of sysexits."""
-
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 def run(command: Coroutine[Any, Any, int]) -> int:
@@ -43,56 +37,51 @@ def run(command: Coroutine[Any, Any, int]) -> int:
 
 @asynccontextmanager
 async def admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
-    """A started admin client. Raises `Failure` when no broker answers."""
-    client = AIOKafkaAdminClient(
-        bootstrap_servers=settings.kafka_bootstrap_servers, request_timeout_ms=REQUEST_TIMEOUT_MS
-    )
-    try:
-        await _reach(client.start(), settings)
-        yield client
-    finally:
-        await client.close()
+    """A started admin client. Raises `Failure` when no broker can be spoken to."""
+    client = AIOKafkaAdminClient(**connection.arguments(settings), request_timeout_ms=REQUEST_TIMEOUT_MS)
+    async with _reaching(settings):
+        try:
+            await client.start()
+            yield client
+        finally:
+            await client.close()
 
 
 @asynccontextmanager
 async def producer(settings: Settings, **options: Any) -> AsyncIterator[AIOKafkaProducer]:
     """A started producer. aiokafka's own partitioner puts a key where Java's murmur2 does."""
     client = AIOKafkaProducer(
-        bootstrap_servers=settings.kafka_bootstrap_servers,
-        acks="all",
-        request_timeout_ms=REQUEST_TIMEOUT_MS,
-        **options,
+        **connection.arguments(settings), acks="all", request_timeout_ms=REQUEST_TIMEOUT_MS, **options
     )
-    try:
-        await _reach(client.start(), settings)
-        yield client
-    finally:
-        await client.stop()
+    async with _reaching(settings):
+        try:
+            await client.start()
+            yield client
+        finally:
+            await client.stop()
 
 
 @asynccontextmanager
 async def consumer(settings: Settings, **options: Any) -> AsyncIterator[AIOKafkaConsumer]:
     """A started consumer of committed records, in no group: it reads what it is assigned."""
     client = AIOKafkaConsumer(
-        bootstrap_servers=settings.kafka_bootstrap_servers,
+        **connection.arguments(settings),
         isolation_level="read_committed",
         enable_auto_commit=False,
         request_timeout_ms=REQUEST_TIMEOUT_MS,
         **options,
     )
-    try:
-        await _reach(client.start(), settings)
-        yield client
-    finally:
-        await client.stop()
+    async with _reaching(settings):
+        try:
+            await client.start()
+            yield client
+        finally:
+            await client.stop()
 
 
-async def _reach(starting: Coroutine[Any, Any, None], settings: Settings) -> None:
+@asynccontextmanager
+async def _reaching(settings: Settings) -> AsyncIterator[None]:
     try:
-        await starting
-    except (KafkaConnectionError, OSError) as error:
-        raise Failure(
-            os.EX_UNAVAILABLE,
-            f"no broker answers at {settings.kafka_bootstrap_servers}. "
-            "Is it running, and is KAFKA_BOOTSTRAP_SERVERS right?",
-        ) from error
+        yield
+    except (KafkaConnectionError, NodeNotReadyError) as error:
+        raise await connection.why_not(settings) from error

@@ -65,6 +65,8 @@ def parser() -> argparse.ArgumentParser:
     what_if.add_argument("--label", action="append", type=label, metavar="NAME=VALUE", help="only runs with this label")
     what_if.add_argument("--json", action="store_true", help="print JSON")
     _add_dead_letters(commands.add_parser("dead-letters", help="what was set aside and why; put it back in"))
+    config = commands.add_parser("config", help="the settings in force, secrets masked")
+    config.add_argument("--json", action="store_true", help="print JSON")
     commands.add_parser("demo", help="a real repository's history on an embedded broker")
     return top
 
@@ -125,15 +127,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _with_settings(args: argparse.Namespace) -> int:
     from pydantic import ValidationError
 
-    from processor.settings import Settings
+    from processor.settings import Settings, unknown
 
+    if names := unknown(os.environ):
+        print(f"acceptance: no setting is named {harmless(', '.join(names))}; the README lists them", file=sys.stderr)
+        return os.EX_CONFIG
     try:
         settings = Settings()
     except ValidationError as error:
-        for found in error.errors(include_url=False):
-            name = "_".join(map(str, found["loc"])).upper()
-            given = harmless(repr(found["input"]))
-            print(f"acceptance: {name}={given}: {found['msg']}; correct this setting", file=sys.stderr)
+        from processor.config import refusals
+
+        for sentence in refusals(error):
+            print(f"acceptance: {sentence}", file=sys.stderr)
         return os.EX_CONFIG
     return _run(args, settings)
 
@@ -165,6 +170,10 @@ def _run(args: argparse.Namespace, settings: "Settings") -> int:
             from processor import redrive
 
             return redrive.main(args, settings)
+        case "config":
+            from processor import config
+
+            return config.main(args, settings)
         case "watch":
             from processor import watch
 

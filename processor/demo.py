@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.live import Live
 
 from processor import broker, display, embedded, produce, record, watch
-from processor.broker import Failure
+from processor.failure import Failure
 from processor.replay import Replay
 from processor.settings import Settings
 from processor.tally import Outcome, Tally, outcomes

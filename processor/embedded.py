@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from processor import topics_admin
-from processor.broker import Failure
+from processor.failure import Failure
 from processor.harmless import harmless
 from processor.settings import Settings
 

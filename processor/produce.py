@@ -14,6 +14,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from processor import broker, topics_admin
+from processor.failure import Failure
 from processor.harmless import harmless
 from processor.lines import BadLine, Line, decode_line, read
 from processor.partitioner import partition_of
@@ -38,9 +39,9 @@ def lines_of(path: str) -> Iterator[Numbered]:
                 raise BadLine(number, f"the topic {harmless(repr(line.topic))} is none of {', '.join(INPUTS)}")
             yield number, line
     except BadLine as bad:
-        raise broker.Failure(os.EX_DATAERR, f"{harmless(path)}: {bad}. The lines before it are on the broker") from bad
+        raise Failure(os.EX_DATAERR, f"{harmless(path)}: {bad}. The lines before it are on the broker") from bad
     except OSError as error:
-        raise broker.Failure(os.EX_NOINPUT, f"{harmless(path)} cannot be read: {harmless(str(error))}") from error
+        raise Failure(os.EX_NOINPUT, f"{harmless(path)} cannot be read: {harmless(str(error))}") from error
 
 
 async def send_all(producer: AIOKafkaProducer, lines: AsyncIterator[Numbered], settings: Settings) -> Counter[str]:
@@ -59,7 +60,7 @@ async def send_all(producer: AIOKafkaProducer, lines: AsyncIterator[Numbered], s
                 headers=line.headers,
             )
         except MessageSizeTooLargeError as error:
-            raise broker.Failure(os.EX_DATAERR, f"line {number}: the record is larger than a topic takes") from error
+            raise Failure(os.EX_DATAERR, f"line {number}: the record is larger than a topic takes") from error
         waiting[future] = number
         sent[line.topic] += 1
         if len(waiting) >= UNACKNOWLEDGED_RECORDS:
@@ -73,9 +74,9 @@ async def _acknowledged(waiting: dict[asyncio.Future[object], int]) -> None:
         try:
             await future
         except MessageSizeTooLargeError as error:
-            raise broker.Failure(os.EX_DATAERR, f"line {number}: the record is larger than the broker takes") from error
+            raise Failure(os.EX_DATAERR, f"line {number}: the record is larger than the broker takes") from error
         except KafkaError as error:
-            raise broker.Failure(os.EX_TEMPFAIL, f"line {number}: not written, {error!r}") from error
+            raise Failure(os.EX_TEMPFAIL, f"line {number}: not written, {error!r}") from error
     waiting.clear()
 
 
@@ -84,7 +85,7 @@ async def require_inputs(settings: Settings) -> None:
     names = {settings.topic(logical) for logical in INPUTS}
     missing = [f.plan.name for f in await topics_admin.check(settings) if f.plan.name in names and not f.exists]
     if missing:
-        raise broker.Failure(
+        raise Failure(
             os.EX_CONFIG,
             f"no topic {' and no '.join(missing)} on {settings.kafka_bootstrap_servers}. "
             "Make what is missing with `acceptance topics apply`",

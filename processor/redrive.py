@@ -17,6 +17,7 @@ from aiokafka import AIOKafkaProducer
 from processor import broker, produce
 from processor.dead_letter_box import Choice, Letter, dump, letters
 from processor.dead_letters import REDRIVE_ATTEMPT
+from processor.failure import Failure
 from processor.partitioner import partition_of
 from processor.record import RUNS
 from processor.settings import Settings
@@ -60,9 +61,7 @@ async def _list(choice: Choice, as_json: bool, settings: Settings) -> int:
 async def _show(place: str, as_json: bool, settings: Settings) -> int:
     found = [letter for letter in await _chosen(Choice(), settings) if letter.place == place]
     if not found:
-        raise broker.Failure(
-            os.EX_DATAERR, f"no dead letter at {place!r}; `acceptance dead-letters list` has the places"
-        )
+        raise Failure(os.EX_DATAERR, f"no dead letter at {place!r}; `acceptance dead-letters list` has the places")
     print(json.dumps(found[0].as_dict()) if as_json else dump(found[0]))
     return os.EX_OK
 

@@ -1,8 +1,10 @@
 """The settings, read from the environment; each name in upper case is the variable's."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, SecretStr, StringConstraints, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from processor import record
@@ -17,7 +19,10 @@ LOGICAL_TOPICS = (
     record.DEAD_LETTERS,
 )
 Servers = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$")]  # it is printed
+SaslName = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$")]
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,200}$")]
+
+OURS = ("KAFKA_SECURITY_", "KAFKA_SASL_", "KAFKA_SSL_")  # a variable that begins so is meant for us
 
 
 class Settings(BaseSettings):
@@ -28,6 +33,24 @@ class Settings(BaseSettings):
     kafka_bootstrap_servers: Servers = Field(
         "localhost:9092", description="Brokers to connect to first: `host:port`, several separated by commas."
     )
+    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        "PLAINTEXT", description="What the brokers' port speaks: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`."
+    )
+    kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(
+        None, description="How the user is authenticated: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`."
+    )
+    kafka_sasl_username: SaslName | None = Field(None, description="The user.")
+    kafka_sasl_password: SecretStr | None = Field(None, description="The user's password.")
+    kafka_sasl_password_file: Path | None = Field(None, description="A file with the password, instead of it.")
+    kafka_ssl_ca_file: Path | None = Field(
+        None, description="The certificates (PEM) of those who may sign a broker's; without it the system's."
+    )
+    kafka_ssl_certificate_file: Path | None = Field(
+        None, description="The client's certificate (PEM, with its chain), where brokers ask for one."
+    )
+    kafka_ssl_key_file: Path | None = Field(None, description="The private key (PEM) of that certificate.")
+    kafka_ssl_key_password: SecretStr | None = Field(None, description="The password of that key, if it has one.")
+    kafka_ssl_key_password_file: Path | None = Field(None, description="A file with that password, instead of it.")
     application_id: TopicName = Field(
         "ocp-acceptance",
         description="Names the consumer group, the transactional ids and the internal topics. Another id begins anew.",
@@ -90,9 +113,72 @@ class Settings(BaseSettings):
         15, description="Seconds after which the broker ends a worker's open transaction."
     )
 
+    @field_validator(
+        "kafka_sasl_password_file",
+        "kafka_ssl_ca_file",
+        "kafka_ssl_certificate_file",
+        "kafka_ssl_key_file",
+        "kafka_ssl_key_password_file",
+    )
+    @classmethod
+    def _can_be_read(cls, path: Path | None) -> Path | None:
+        if path is not None:
+            try:
+                path.open("rb").close()
+            except OSError as error:
+                raise ValueError(f"this file cannot be read ({error.strerror})") from error
+        return path
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        for contradiction in _contradictions(self):
+            raise ValueError(contradiction)
+        return self
+
+    @property
+    def sasl(self) -> bool:
+        """Whether the user is authenticated by name and password."""
+        return self.kafka_security_protocol.startswith("SASL_")
+
+    @property
+    def tls(self) -> bool:
+        """Whether connections are encrypted, and brokers authenticated."""
+        return self.kafka_security_protocol.endswith("SSL")
+
     def topic(self, logical: str) -> str:
         """What the topic of this logical name is called on the broker."""
         if logical in LOGICAL_TOPICS:
             named: str | None = getattr(self, "topic_" + logical.replace("-", "_"))
             return named or self.topic_prefix + logical
         return f"{self.application_id}-{logical}"  # internal
+
+
+def _contradictions(settings: Settings) -> Iterable[str]:
+    """What does not go together, each with what to do."""
+    given = [name.upper() for name in Settings.model_fields if getattr(settings, name) is not None]
+    sasl, tls = ([name for name in given if name.startswith(prefix)] for prefix in OURS[1:])
+    protocol = f"KAFKA_SECURITY_PROTOCOL={settings.kafka_security_protocol}"
+    for secret in ("KAFKA_SASL_PASSWORD", "KAFKA_SSL_KEY_PASSWORD"):
+        if secret in given and f"{secret}_FILE" in given:
+            yield f"{secret} and {secret}_FILE are both set; unset one of them"
+    if sasl and not settings.sasl:
+        yield f"{', '.join(sasl)} set, but {protocol} has no SASL; make it SASL_SSL, or unset what is for SASL"
+    if tls and not settings.tls:
+        yield f"{', '.join(tls)} set, but {protocol} has no TLS; make it SSL or SASL_SSL, or unset what is for TLS"
+    if settings.sasl:
+        missing = [name for name in ("KAFKA_SASL_MECHANISM", "KAFKA_SASL_USERNAME") if name not in given]
+        if not {"KAFKA_SASL_PASSWORD", "KAFKA_SASL_PASSWORD_FILE"} & set(given):
+            missing.append("KAFKA_SASL_PASSWORD (or KAFKA_SASL_PASSWORD_FILE)")
+        if missing:
+            yield f"{protocol} needs {', '.join(missing)}; set what is missing"
+    certificate, key = ("KAFKA_SSL_CERTIFICATE_FILE" in given, "KAFKA_SSL_KEY_FILE" in given)
+    if certificate != key:
+        has, lacks = ("CERTIFICATE", "KEY") if certificate else ("KEY", "CERTIFICATE")
+        yield f"KAFKA_SSL_{has}_FILE is set and KAFKA_SSL_{lacks}_FILE is not; set both or none"
+    if not key and any(name.startswith("KAFKA_SSL_KEY_PASSWORD") for name in given):
+        yield "a password for a key is set and KAFKA_SSL_KEY_FILE is not; set it, or unset the password"
+
+
+def unknown(variables: Iterable[str]) -> list[str]:
+    """Those environment variables that are meant for us, by their beginning, and that are none of ours."""
+    return [v for v in variables if v.upper().startswith(OURS) and v.lower() not in Settings.model_fields]

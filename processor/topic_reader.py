@@ -8,7 +8,7 @@ from typing import Final
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from processor import topics_admin
-from processor.broker import Failure
+from processor.failure import Failure
 from processor.partitioner import partition_of
 from processor.settings import Settings
 

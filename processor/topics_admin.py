@@ -16,6 +16,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from processor import broker, record
+from processor.failure import Failure
 from processor.harmless import harmless
 from processor.settings import Settings
 
@@ -156,7 +157,7 @@ async def _create(admin: AIOKafkaAdminClient, missing: Sequence[TopicPlan]) -> N
         error: type[KafkaError] = for_code(code)
         if code and error is not TopicAlreadyExistsError:  # another `apply` was quicker
             said = harmless((why and why[0]) or error.__name__).rstrip(".")
-            raise broker.Failure(
+            raise Failure(
                 os.EX_CONFIG,
                 f"the broker will not make the topic {name}: {said}. "
                 "See TOPIC_PARTITIONS, TOPIC_REPLICATION_FACTOR and what this user may do",
@@ -169,7 +170,7 @@ async def _until_there(admin: AIOKafkaAdminClient, names: Sequence[str]) -> None
             while len(await _described(admin, names)) < len(names):  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)  # a broker tells nobody when it is ready
     except TimeoutError:
-        raise broker.Failure(
+        raise Failure(
             os.EX_TEMPFAIL, f"the topics were made, but after {WAIT_SECONDS:.0f} s not every partition has a leader"
         ) from None
 

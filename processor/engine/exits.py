@@ -23,6 +23,8 @@ from aiokafka.errors import (
     TransactionalIdAuthorizationFailed,
 )
 
+from processor.failure import Failure
+
 log = logging.getLogger(__name__)
 FAUST_LOG = logging.getLogger("faust")  # for our subclasses too: what services say of themselves is nothing to act on
 
@@ -49,6 +51,8 @@ def die(sentence: str, code: int) -> NoReturn:
 
 def die_of(error: BaseException, doing: str) -> NoReturn:
     """End because of `error`, which came up while `doing` something."""
+    if isinstance(error, Failure):
+        die(str(error), error.code)
     if isinstance(error, Refused):
         die(str(error), os.EX_CONFIG)
     if isinstance(error, (ProducerFenced, InvalidProducerEpoch)):

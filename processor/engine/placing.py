@@ -76,9 +76,7 @@ class Placing:
             publishers: dict[str, Publisher] = {}
             try:
                 await self.fence(places, publishers)
-                async with reader(
-                    self.settings.kafka_bootstrap_servers, self.settings.application_id, self.transactions
-                ) as source:
+                async with reader(self.settings, self.transactions) as source:
                     ends, read = await self.restore(source, places)
                     starts = await self.start_positions(source, places)
                 if epoch != self.intake.epoch:
@@ -122,14 +120,12 @@ class Placing:
 
     async def fence(self, places: Sequence[Place], publishers: dict[str, Publisher]) -> None:
         """Open a publisher for each place; whoever had the place before cannot write any more."""
-        servers, group = self.settings.kafka_bootstrap_servers, self.settings.application_id
-        timeout_ms = self.settings.transaction_timeout_seconds * 1000
 
         async def open_one(place: Place) -> None:
             publishers[place.name] = (
-                await open_publisher(servers, f"{group}-{place.name}", place.changelog, group, timeout_ms)
+                await open_publisher(self.settings, place.name, place.changelog)
                 if self.transactions
-                else await open_plain_publisher(servers, place.changelog, group)
+                else await open_plain_publisher(self.settings, place.changelog)
             )
 
         async with asyncio.timeout(FENCE_SECONDS):

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import MessageSizeTooLargeError
 
+from processor import connection
 from processor.record import Headers
+from processor.settings import Settings
 
 # What the topics that are written to are made to take (max.message.bytes), less the record batch around a record.
 # The inputs take 1 MiB less, so a record that came in always fits with what is added to it.
@@ -59,31 +61,30 @@ class PlainPublisher(Publisher):
         return await send(self.producer, self.changelog, rows)
 
 
-async def open_publisher(
-    servers: str, transactional_id: str, changelog: TopicPartition, group: str, timeout_ms: int
-) -> Publisher:
-    """A publisher that has fenced the one before: that one's open transaction is ended, its next write is refused."""
+async def open_publisher(settings: Settings, name: str, changelog: TopicPartition) -> Publisher:
+    """A publisher for the partition of this name. It has fenced the one before: that one's open transaction is ended,
+    its next write is refused."""
     producer = AIOKafkaProducer(
-        bootstrap_servers=servers,
-        transactional_id=transactional_id,
-        transaction_timeout_ms=timeout_ms,
+        **connection.arguments(settings),
+        transactional_id=f"{settings.application_id}-{name}",
+        transaction_timeout_ms=settings.transaction_timeout_seconds * 1_000,
         enable_idempotence=True,
         acks="all",
         max_batch_size=RECORD_BATCH_BYTES,
         request_timeout_ms=REQUEST_TIMEOUT_MS,
     )
-    return Publisher(await _started(producer), changelog, group)
+    return Publisher(await _started(producer), changelog, settings.application_id)
 
 
-async def open_plain_publisher(servers: str, changelog: TopicPartition, group: str) -> Publisher:
+async def open_plain_publisher(settings: Settings, changelog: TopicPartition) -> Publisher:
     """A publisher for a broker without transactions. It fences nobody."""
     producer = AIOKafkaProducer(
-        bootstrap_servers=servers,
+        **connection.arguments(settings),
         acks="all",
         max_batch_size=PLAIN_RECORD_BATCH_BYTES,
         request_timeout_ms=REQUEST_TIMEOUT_MS,
     )
-    return PlainPublisher(await _started(producer), changelog, group)
+    return PlainPublisher(await _started(producer), changelog, settings.application_id)
 
 
 async def _started(producer: AIOKafkaProducer) -> AIOKafkaProducer:

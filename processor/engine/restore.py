@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from processor import connection
 from processor.engine.exits import Refused
 from processor.record import Table
+from processor.settings import Settings
 
 STABLE_SECONDS = 20  # to wait for a transaction to end; a fenced owner's is ended at once
 STALL_SECONDS = 20  # without a record before the restore is given up
@@ -96,12 +98,13 @@ class Reader:
         return {tp: offset for tp, offset in zip(tps, offsets, strict=True) if offset is not None}
 
 
-def reader(servers: str, group: str, transactions: bool) -> Reader:
+def reader(settings: Settings, transactions: bool) -> Reader:
     """A reader, to be entered. It looks up the group's offsets and does not join it."""
+    arguments = connection.arguments(settings)
     return Reader(
-        AIOKafkaConsumer(bootstrap_servers=servers, group_id=group, enable_auto_commit=False),
+        AIOKafkaConsumer(**arguments, group_id=settings.application_id, enable_auto_commit=False),
         AIOKafkaConsumer(
-            bootstrap_servers=servers,
+            **arguments,
             isolation_level="read_committed" if transactions else "read_uncommitted",
             enable_auto_commit=False,
             auto_offset_reset="none",

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from aiokafka import AIOKafkaProducer, TopicPartition
 
-from processor import record
+from processor import connection, record
 from processor.engine.assignment import Assignment
 from processor.engine.exits import die_of
 from processor.engine.publish import REQUEST_TIMEOUT_MS, send
@@ -37,9 +37,9 @@ class Settler:
     async def run(self) -> NoReturn:
         """For as long as the worker runs. Any failure ends the process."""
         try:
-            servers, group = self.settings.kafka_bootstrap_servers, self.settings.application_id
-            ticker = AIOKafkaProducer(bootstrap_servers=servers, acks="all", request_timeout_ms=REQUEST_TIMEOUT_MS)
-            async with ticker as producer, reader(servers, group, transactions=True) as source:
+            arguments = connection.arguments(self.settings)
+            ticker = AIOKafkaProducer(**arguments, acks="all", request_timeout_ms=REQUEST_TIMEOUT_MS)
+            async with ticker as producer, reader(self.settings, transactions=True) as source:
                 while True:
                     await asyncio.sleep(LOOK_SECONDS)
                     due = self.due(int(time.time()) - self.settings.settle_grace_seconds)

@@ -5,10 +5,9 @@ Law: a worker starts only with topics whose partitions fit together; it makes no
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import for_code
 
-from processor import record
+from processor import broker, record
 from processor.engine.exits import Refused
 from processor.engine.routes import KEYED, OWN, SPREAD
 from processor.record import Pipeline
@@ -33,12 +32,8 @@ def logical_topics(pipelines: Iterable[Pipeline]) -> list[str]:
 async def partition_counts(settings: Settings, pipelines: Sequence[Pipeline]) -> dict[str, int]:
     """The partition count of each topic by its logical name; Refused when one is missing or they do not fit."""
     logical = {settings.topic(name): name for name in logical_topics(pipelines)}
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings.kafka_bootstrap_servers)
-    await admin.start()
-    try:
+    async with broker.admin(settings) as admin:
         described = await admin.describe_topics(list(logical))
-    finally:
-        await admin.close()
     counts = {}
     for topic in described:
         if topic["error_code"]:

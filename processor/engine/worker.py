@@ -14,7 +14,9 @@ from collections.abc import AsyncIterable, Mapping, Sequence
 from typing import Any
 
 import faust
+from faust.auth import Credentials, SASLCredentials, SSLCredentials
 
+from processor import connection
 from processor.engine.assignment import Assignment
 from processor.engine.exits import FAUST_LOG, die, die_of
 from processor.engine.fetch import Transport
@@ -60,12 +62,26 @@ class App(faust.App):  # type: ignore[misc] # Faust has no types here
         """None: nothing is kept on disk."""
 
 
+def credentials(settings: Settings) -> Credentials | None:
+    """The arguments of every other client, in Faust's words; for its consumer, and the producer it starts unasked."""
+    given = connection.arguments(settings)
+    if settings.sasl:
+        return SASLCredentials(
+            username=given["sasl_plain_username"],
+            password=given["sasl_plain_password"],
+            mechanism=given["sasl_mechanism"],
+            ssl_context=given["ssl_context"],
+        )
+    return SSLCredentials(given["ssl_context"]) if settings.tls else None
+
+
 def configured_app(settings: Settings, tables: type[PlacingTables], rebalance_seconds: float) -> App:
     """An app with nothing in it."""
     servers = settings.kafka_bootstrap_servers.split(",")
     return App(
         settings.application_id,
         broker=[f"kafka://{server.strip()}" for server in servers],
+        broker_credentials=credentials(settings),
         store="memory://",
         web_enabled=False,
         topic_disable_leader=True,

@@ -16,6 +16,7 @@ from processor.engine.placing import Place, Placing
 from processor.engine.publish import Entries, Entry, PlainPublisher, Publisher, send
 from processor.engine.restore import Reader
 from processor.runs import RunsTable
+from processor.settings import Settings
 
 
 def slow(seconds: float) -> None:
@@ -66,10 +67,8 @@ def no_fencing() -> None:
     """Each process has transactional ids of its own, so that nobody is fenced by the next owner."""
     opened = publish.open_publisher
 
-    async def open_unfenced(
-        servers: str, transactional_id: str, changelog: TopicPartition, group: str, timeout_ms: int
-    ) -> Publisher:
-        return await opened(servers, f"{transactional_id}-{uuid.uuid4()}", changelog, group, timeout_ms)
+    async def open_unfenced(settings: Settings, name: str, changelog: TopicPartition) -> Publisher:
+        return await opened(settings, f"{name}-{uuid.uuid4()}", changelog)
 
     placing.open_publisher = open_unfenced
 

@@ -122,9 +122,9 @@ def test_another_topic_of_the_same_state(here: World) -> None:
 
 
 def test_no_broker(here: World) -> None:
-    """Where no broker answers the worker says so and may be started again (75)."""
+    """Where no broker answers the worker says so and may be started again (69)."""
     [port] = free_ports(1)
-    said = refusal(here, 75, KAFKA_BOOTSTRAP_SERVERS=f"localhost:{port}")
+    said = refusal(here, 69, KAFKA_BOOTSTRAP_SERVERS=f"localhost:{port}")
     assert f"localhost:{port}" in said
 
 

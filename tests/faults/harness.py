@@ -28,7 +28,7 @@ from tests.waiting import until
 
 PACE = {"BATCH_MAX_RECORDS": "60", "SESSION_TIMEOUT_SECONDS": "2", "REBALANCE_TIMEOUT_SECONDS": "6"}
 SLOW = ("--slow", "0.15")  # seconds each batch waits, so that a strike comes in the middle of something
-EXPECTED = {0, 75, -signal.SIGKILL}  # left when told to; fenced or without a broker; struck
+EXPECTED = {0, 69, 75, -signal.SIGKILL}  # left when told to; fenced or without a broker; struck
 OWNED_BY_ANOTHER = "another worker owns this partition now"
 MOST_MISSED = 10
 CHANCE = threading.Event()  # never set: the time that a fault lasts, or a random time to a strike
