@@ -47,13 +47,14 @@ def main(args: argparse.Namespace, settings: Settings) -> int:
 
 async def _explain(run_id: str, as_of: int | None, as_json: bool, settings: Settings) -> int:
     key = run_id.encode("utf-8", "surrogateescape")
+    state, changed = [await partitions(settings, logical, key) for logical in (changelog("runs"), CHANGED)]
     async with broker.consumer(settings) as consumer:
-        row = (await _rows(consumer, await partitions(settings, changelog("runs"), key), {key})).get(key)
+        row = (await _rows(consumer, state, {key})).get(key)
         if row is None:
             shown = harmless(run_id)
             print(f"acceptance: no run {shown} in the state of {settings.application_id}. Is APPLICATION_ID right?")
             return FOUND
-        changes = await _history(consumer, key, settings)
+        changes = await _history(consumer, changed, key)
     limit = None if as_of is None else as_of * MS
     found = explain(open_run(run_id, row), limit)
     found["history"] = [change for change in changes if limit is None or _when(change) <= limit]
@@ -84,9 +85,8 @@ async def _rows(
     return rows
 
 
-async def _history(consumer: AIOKafkaConsumer, key: bytes, settings: Settings) -> list[dict[str, Any]]:
+async def _history(consumer: AIOKafkaConsumer, tps: Mapping[TopicPartition, int], key: bytes) -> list[dict[str, Any]]:
     """The run's changes, as far back as the topic keeps them."""
-    tps = await partitions(settings, CHANGED, key)
     return [
         json.loads(record.value)
         async for record in everything(consumer, tps)

@@ -119,8 +119,8 @@ def _failure(error: BaseException, where: str, settings: Settings) -> Failure:
         case ssl.SSLError() if "CERTIFICATE" in (error.reason or "") or "UNKNOWN_CA" in (error.reason or ""):
             return Failure(
                 os.EX_NOPERM,
-                f"{where} does not take our certificate ({error.reason}). Look at KAFKA_SSL_CERTIFICATE_FILE and "
-                "KAFKA_SSL_KEY_FILE",
+                f"{where} does not take our certificate, or wants one ({error.reason}). Look at "
+                "KAFKA_SSL_CERTIFICATE_FILE and KAFKA_SSL_KEY_FILE",
             )
         case SaslAuthenticationFailed():
             return Failure(

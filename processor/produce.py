@@ -13,10 +13,11 @@ from contextlib import AbstractAsyncContextManager
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-from processor import broker, topics_admin
+from processor import broker, permissions
 from processor.failure import Failure
 from processor.harmless import harmless
 from processor.lines import BadLine, Line, decode_line, read
+from processor.metadata import describe
 from processor.partitioner import partition_of
 from processor.record import INPUTS
 from processor.settings import Settings
@@ -82,8 +83,10 @@ async def _acknowledged(waiting: dict[asyncio.Future[object], int]) -> None:
 
 async def require_inputs(settings: Settings) -> None:
     """Raises `Failure` unless the input topics exist: a broker that makes them by itself makes them with any count."""
-    names = {settings.topic(logical) for logical in INPUTS}
-    missing = [f.plan.name for f in await topics_admin.check(settings) if f.plan.name in names and not f.exists]
+    async with broker.admin(settings) as client:
+        await permissions.require(client, settings, permissions.producing(settings))
+        described = await describe(client, [settings.topic(logical) for logical in INPUTS])
+    missing = [topic["topic"] for topic in described if not topic["partitions"]]
     if missing:
         raise Failure(
             os.EX_CONFIG,

@@ -69,6 +69,7 @@ async def _show(place: str, as_json: bool, settings: Settings) -> int:
 async def _redrive(choice: Choice, execute: bool, rate: float, settings: Settings) -> int:
     found = await _chosen(choice, settings)
     newer = await _newer_documents(found, settings)
+    await produce.require_inputs(settings)
     sent = refused = 0
     async with produce.opened(settings) as producer:
         for letter in found:
@@ -100,12 +101,13 @@ def _refusal(letter: Letter, newer: frozenset[str]) -> str | None:
 async def _newer_documents(found: Sequence[Letter], settings: Settings) -> frozenset[str]:
     """Places of letters whose run has a document that was written later, wherever a producer's partitioner put it."""
     documents = [letter for letter in found if letter.home == RUNS]
+    tps = await partitions(settings, RUNS)
     if not documents:
         return frozenset()
     keys = {letter.key for letter in documents}
     last: dict[bytes | None, tuple[int, int, int]] = {}  # key → timestamp, partition, offset of its last document
     async with broker.consumer(settings) as consumer:
-        async for record in everything(consumer, await partitions(settings, RUNS)):
+        async for record in everything(consumer, tps):
             if record.key in keys:
                 at = (record.timestamp, record.partition, record.offset)
                 last[record.key] = max(last.get(record.key, at), at)

@@ -7,8 +7,9 @@ from typing import Final
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from processor import topics_admin
+from processor import broker, permissions
 from processor.failure import Failure
+from processor.metadata import describe
 from processor.partitioner import partition_of
 from processor.settings import Settings
 
@@ -19,14 +20,17 @@ async def partitions(settings: Settings, logical: str, key: bytes | None = None)
     """A topic's partitions, or the one of this key, each to be read from its first offset. Raises `Failure` when there
     is no such topic."""
     name = settings.topic(logical)
-    found = next(f.found for f in await topics_admin.check(settings) if f.plan.name == name)
-    if found is None:
+    async with broker.admin(settings) as client:
+        await permissions.require(client, settings, permissions.on_topics(settings, "Read", logical))
+        [found] = await describe(client, [name])
+    count = len(found["partitions"])
+    if not count:
         raise Failure(
             os.EX_CONFIG,
             f"no topic {name} on {settings.kafka_bootstrap_servers}. Is TOPIC_PREFIX right? "
             "`acceptance topics apply` makes what is missing",
         )
-    numbers = range(found.partitions) if key is None else [partition_of(key, found.partitions)]
+    numbers = range(count) if key is None else [partition_of(key, count)]
     return {TopicPartition(name, number): 0 for number in numbers}
 
 

@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, TopicAuthorizationFailedError, for_code
 
-from processor import broker, record
+from processor import broker, permissions, record
 from processor.failure import Failure
 from processor.harmless import harmless
+from processor.metadata import describe
 from processor.settings import Settings
 
 THIRTY_DAYS_MS = 30 * 24 * 3_600 * 1_000
@@ -134,6 +135,7 @@ def _fits(name: str, value: str, wanted: str) -> bool:
 async def check(settings: Settings) -> list[Finding]:
     """All topics, each beside what is on the broker."""
     async with broker.admin(settings) as admin:
+        await permissions.require(admin, settings, permissions.looking(settings))
         plans = plan(settings)
         return compare(plans, await _found(admin, [topic.name for topic in plans]))
 
@@ -141,26 +143,29 @@ async def check(settings: Settings) -> list[Finding]:
 async def apply(settings: Settings) -> list[Finding]:
     """Make what is missing, and wait until it can be used. Returns what there was before."""
     async with broker.admin(settings) as admin:
+        await permissions.require(admin, settings, permissions.looking(settings))
         plans = plan(settings)
         before = compare(plans, await _found(admin, [topic.name for topic in plans]))
         missing = [finding.plan for finding in before if not finding.exists]
         if missing:
-            await _create(admin, missing)
+            await _create(admin, missing, settings)
             await _until_there(admin, [topic.name for topic in missing])
         return before
 
 
-async def _create(admin: AIOKafkaAdminClient, missing: Sequence[TopicPlan]) -> None:
+async def _create(admin: AIOKafkaAdminClient, missing: Sequence[TopicPlan], settings: Settings) -> None:
     topics = [NewTopic(p.name, p.partitions, p.replicas, topic_configs=dict(p.config)) for p in missing]
     answer = await admin.create_topics(topics, timeout_ms=int(WAIT_SECONDS * 1_000))
+    forbidden = [name for name, code, *_ in answer.topic_errors if code == TopicAuthorizationFailedError.errno]
+    if forbidden:
+        raise permissions.refusal(settings, [permissions.Permission("Topic", "Create", name) for name in forbidden])
     for name, code, *why in answer.topic_errors:
         error: type[KafkaError] = for_code(code)
         if code and error is not TopicAlreadyExistsError:  # another `apply` was quicker
             said = harmless((why and why[0]) or error.__name__).rstrip(".")
             raise Failure(
                 os.EX_CONFIG,
-                f"the broker will not make the topic {name}: {said}. "
-                "See TOPIC_PARTITIONS, TOPIC_REPLICATION_FACTOR and what this user may do",
+                f"the broker will not make the topic {name}: {said}. See TOPIC_PARTITIONS and TOPIC_REPLICATION_FACTOR",
             )
 
 
@@ -176,11 +181,11 @@ async def _until_there(admin: AIOKafkaAdminClient, names: Sequence[str]) -> None
 
 
 async def _described(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """The partitions of those topics that exist and have leaders. Asks for all topics: to ask for one may create it."""
+    """The partitions of those topics that exist and have leaders."""
     return {
         topic["topic"]: topic["partitions"]
-        for topic in await admin.describe_topics()
-        if topic["topic"] in names and topic["partitions"] and all(p["leader"] >= 0 for p in topic["partitions"])
+        for topic in await describe(admin, names)
+        if topic["partitions"] and all(p["leader"] >= 0 for p in topic["partitions"])
     }
 
 

@@ -102,16 +102,24 @@ def _java_version(java: str) -> int:
 
 def _start(jars: Path, scratch: Path) -> tuple[subprocess.Popen[bytes], str]:
     port, controller = free_ports(2)
-    properties = scratch / "server.properties"
-    properties.write_text(SERVER.format(port=port, controller=controller, data=scratch / "data"))
+    return start(jars, scratch, SERVER.format(port=port, controller=controller, data=scratch / "data"), port)
+
+
+def start(
+    jars: Path, scratch: Path, properties: str, port: int, options: Iterable[str] = ()
+) -> tuple[subprocess.Popen[bytes], str]:
+    """A broker with these properties, once the port, one for plain text, is served; its process and that address.
+    `options` are for the formatting of its storage."""
+    written = scratch / "server.properties"
+    written.write_text(properties)
     java = ["java", "-cp", f"{jars}/*"]
-    storage = [*java, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
+    storage = [*java, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(written), *options]
     done = subprocess.run(storage, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NoKafka(f"Kafka could not format its storage: {(done.stdout + done.stderr)[-500:]}")
     log = (scratch / "kafka.log").open("wb")
     process = children.start(
-        [java[0], HEAP, *java[1:], "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=scratch
+        [java[0], HEAP, *java[1:], "kafka.Kafka", str(written)], stdout=log, stderr=log, cwd=scratch
     )
     try:
         until(lambda: process.poll() is not None or listens(port), f"Kafka listens on {port}", seconds=60)

@@ -1,7 +1,7 @@
 """How the process ends. Law: what was committed is right, so any failure may end it at once; none may go unsaid.
 
-Codes are those of sysexits: 70 a broken invariant of ours, 75 the broker or a newer owner (try again), 78 a person has
-to decide first.
+Codes are those of sysexits: 70 a broken invariant of ours, 75 the broker or a newer owner (try again), 77 a
+permission is lacking, 78 a person has to decide first.
 """
 
 import logging
@@ -10,7 +10,6 @@ import sys
 from typing import NoReturn
 
 from aiokafka.errors import (
-    AuthenticationFailedError,
     ClusterAuthorizationFailedError,
     GroupAuthorizationFailedError,
     InvalidProducerEpoch,
@@ -19,6 +18,7 @@ from aiokafka.errors import (
     OffsetOutOfRangeError,
     ProducerFenced,
     RecordTooLargeError,
+    SaslAuthenticationFailed,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailed,
 )
@@ -29,9 +29,9 @@ log = logging.getLogger(__name__)
 FAUST_LOG = logging.getLogger("faust")  # for our subclasses too: what services say of themselves is nothing to act on
 
 FORBIDDEN = (
-    AuthenticationFailedError,
     ClusterAuthorizationFailedError,
     GroupAuthorizationFailedError,
+    SaslAuthenticationFailed,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailed,
 )
@@ -73,7 +73,11 @@ def die_of(error: BaseException, doing: str) -> NoReturn:
             os.EX_DATAERR,
         )
     if isinstance(error, FORBIDDEN):
-        die(f"{doing}: the broker does not allow it: {error!r:.1000}", os.EX_CONFIG)
+        die(
+            f"{doing}: the broker does not allow it any more: {error!r:.1000}. Start again to see what is "
+            "lacking, with the commands that grant it",
+            os.EX_NOPERM,
+        )
     if isinstance(error, (KafkaError, OSError, TimeoutError)):
         die(f"{doing}: the broker failed us: {error!r:.1000}. Start again when it is back", os.EX_TEMPFAIL)
     log.critical("a broken invariant", exc_info=error)

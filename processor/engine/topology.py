@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from aiokafka.errors import for_code
 
-from processor import broker, record
+from processor import broker, permissions, record
 from processor.engine.exits import Refused
 from processor.engine.routes import KEYED, OWN, SPREAD
+from processor.metadata import describe
 from processor.record import Pipeline
 from processor.settings import Settings
 
@@ -29,11 +30,13 @@ def logical_topics(pipelines: Iterable[Pipeline]) -> list[str]:
     return list(names | dict.fromkeys((*OWN, *SPREAD, *KEYED)))
 
 
-async def partition_counts(settings: Settings, pipelines: Sequence[Pipeline]) -> dict[str, int]:
-    """The partition count of each topic by its logical name; Refused when one is missing or they do not fit."""
+async def partition_counts(settings: Settings, pipelines: Sequence[Pipeline], transactions: bool) -> dict[str, int]:
+    """The partition count of each topic by its logical name; Refused when one is missing or they do not fit, `Failure`
+    when the worker lacks a permission."""
     logical = {settings.topic(name): name for name in logical_topics(pipelines)}
     async with broker.admin(settings) as admin:
-        described = await admin.describe_topics(list(logical))
+        await permissions.require(admin, settings, permissions.worker(settings, transactions))
+        described = await describe(admin, list(logical))
     counts = {}
     for topic in described:
         if topic["error_code"]:

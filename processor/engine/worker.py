@@ -185,7 +185,7 @@ def run(settings: Settings, pipelines: Sequence[Pipeline], *, transactions: bool
     configure_logging()
     log.info("starting %s on %s", settings.application_id, settings.kafka_bootstrap_servers)
     try:
-        counts = asyncio.run(checked_counts(settings, pipelines))
+        counts = asyncio.run(checked_counts(settings, pipelines, transactions))
     except Exception as error:  # noqa: BLE001 - each kind has its code
         die_of(error, f"asking {settings.kafka_bootstrap_servers} for its topics")
     gc.set_threshold(*GC_THRESHOLDS)
@@ -222,7 +222,7 @@ def configure_logging() -> None:
         logging.getLogger("processor").setLevel(logging.INFO)
 
 
-async def checked_counts(settings: Settings, pipelines: Sequence[Pipeline]) -> dict[str, int]:
-    """The topics' partition counts, asked for with a limit."""
+async def checked_counts(settings: Settings, pipelines: Sequence[Pipeline], transactions: bool) -> dict[str, int]:
+    """The topics' partition counts, asked for with a limit; all that a worker must be allowed is."""
     async with asyncio.timeout(START_SECONDS):
-        return await partition_counts(settings, pipelines)
+        return await partition_counts(settings, pipelines, transactions)
