@@ -13,6 +13,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import ConsumerStoppedError, IllegalStateError
 from faust.transport.drivers import aiokafka as driver
+from mode import Service
 
 from processor.engine.exits import FAUST_LOG, die, die_of
 from processor.engine.intake import Chunk, Intake
@@ -21,6 +22,7 @@ ISOLATION = "read_committed"
 # aiokafka keeps one fetch per broker in flight: Faust's long poll of 1,500 ms for idle partitions would hold up busy
 # ones.
 FETCH_WAIT_MS = 100
+MEMBERSHIP_SECONDS = 1.0
 NOTHING_PLACED_SECONDS, NO_ROOM_SECONDS, SOME_ROOM_SECONDS = 0.05, 0.005, 0.02
 
 
@@ -40,6 +42,17 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):  # type: ignore[misc] # Fau
         consumer._isolation_level = ISOLATION  # read by start(); Faust asks for it only in its own exactly_once
         consumer._fetch_max_wait_ms = FETCH_WAIT_MS
         return consumer
+
+    @Service.task  # type: ignore[untyped-decorator]
+    async def _check_membership(self) -> None:
+        """What keeps it out of the group, aiokafka tells who asks for records; in a rebalance nobody does."""
+        while not self.should_stop:
+            await self.sleep(MEMBERSHIP_SECONDS)
+            try:
+                if self._consumer is not None and self._consumer._coordinator is not None:
+                    self._consumer._coordinator.check_errors()
+            except Exception as error:  # noqa: BLE001 - each kind has its code
+                die_of(error, "taking part in the group")
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         """Called by aiokafka, before the group may go on."""

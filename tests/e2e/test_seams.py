@@ -3,14 +3,18 @@ not promise. Needs no broker. When one of these fails after an upgrade, read the
 
 import asyncio
 import inspect
+from typing import Any
 
 import aiokafka
 import faust
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.conn import AIOKafkaConnection, create_conn
 from aiokafka.consumer import consumer as aiokafka_consumer
 from aiokafka.consumer import fetcher as aiokafka_fetcher
 from aiokafka.consumer import subscription_state
+from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 from faust.app import base as faust_app
@@ -20,6 +24,7 @@ from faust.transport import consumer as faust_consumer
 from faust.transport.drivers import aiokafka as driver
 from mode import Service
 
+from processor import connection
 from processor.engine import publish, topology, worker
 from processor.engine.assignment import Assignment
 from processor.engine.fetch import Consumer, ConsumerThread, Transport
@@ -61,6 +66,13 @@ def test_fetch_records() -> None:
     names = ["self", "consumer", "active_partitions", "timeout", "max_records"]
     assert parameters(driver.AIOKafkaConsumerThread._fetch_records) == names
     assert "self._fetch_records" in source(driver.AIOKafkaConsumerThread.getmany)
+
+
+def test_check_errors() -> None:
+    """What ends a membership is kept for whoever asks for records; while nothing is placed that is us."""
+    assert "raise exc" in source(GroupCoordinator.check_errors)
+    assert "self._coordinator.check_errors()" in source(aiokafka.AIOKafkaConsumer.getmany)
+    assert "self._coordinator = GroupCoordinator(" in source(aiokafka.AIOKafkaConsumer.start)
 
 
 def test_fetched_records_with_no_time_does_not_suspend() -> None:
@@ -224,6 +236,33 @@ def test_an_end_that_the_broker_did_not_say() -> None:
 
     end = asyncio.run(publish.send(Repeated(), TopicPartition("t", 0), [(b"k", b"v", ())]))  # type: ignore[arg-type]
     assert end is None
+
+
+def test_send_request() -> None:
+    """The admin client sends a request of ours to any broker, in the highest version that both know."""
+    assert parameters(AIOKafkaAdminClient._send_request) == ["self", "request", "node_id"]
+    assert "request.prepare(self._versions)" in source(AIOKafkaConnection.send)
+
+
+def test_a_connection_is_made_with_the_arguments_of_a_client() -> None:
+    """Which is how the reason for a failure is found."""
+    assert {"ssl_context", "security_protocol", "sasl_mechanism", "sasl_plain_username", "sasl_plain_password"} <= set(
+        parameters(create_conn)
+    )
+
+
+@pytest.mark.parametrize("protocol", ["SASL_SSL", "SASL_PLAINTEXT", "SSL", "PLAINTEXT"])
+def test_faust_is_given_the_arguments_of_a_client(protocol: str) -> None:
+    """Its consumer and its producer are made with what the others are made with."""
+    user = {"kafka_sasl_mechanism": "SCRAM-SHA-512", "kafka_sasl_username": "u", "kafka_sasl_password": "p"}
+    sasl: dict[str, Any] = user if protocol.startswith("SASL") else {}
+    settings = Settings(kafka_security_protocol=protocol, **sasl)  # type: ignore[arg-type]
+    ours = connection.arguments(settings)
+    faust_s = dict(driver.credentials_to_aiokafka_auth(worker.credentials(settings), None))
+    assert ("ssl_context" in faust_s and faust_s.pop("ssl_context") is not None) == settings.tls
+    assert faust_s == {name: value for name, value in ours.items() if name not in ("bootstrap_servers", "ssl_context")}
+    for made in (driver.AIOKafkaConsumerThread._create_worker_consumer, driver.Producer._settings_auth):
+        assert "credentials_to_aiokafka_auth" in source(made)
 
 
 @pytest.fixture

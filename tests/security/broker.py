@@ -28,7 +28,7 @@ from tests.waiting import until
 
 PASSWORD = "canary-5f1d93"  # searched for in all that is printed
 USERS = tuple(ROLES)
-LISTENERS = ("PLAINTEXT", "SASL_SSL", "SASL_PLAINTEXT", "SSL", "EXPIRED", "CONTROLLER")
+LISTENERS = ("PLAINTEXT", "SASL_SSL", "SASL_PLAINTEXT", "SSL", "EXPIRED", "ELSEWHERE", "CONTROLLER")
 LOGIN = "org.apache.kafka.common.security"
 
 SERVER = """
@@ -38,7 +38,7 @@ controller.quorum.voters=1@localhost:{CONTROLLER}
 listeners={listeners}
 advertised.listeners={advertised}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,EXPIRED:SSL
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,EXPIRED:SSL,ELSEWHERE:SSL
 inter.broker.listener.name=PLAINTEXT
 sasl.enabled.mechanisms=SCRAM-SHA-512,PLAIN
 listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config={login}.scram.ScramLoginModule required;
@@ -153,7 +153,7 @@ def secured() -> Iterator[Secured]:
         properties = SERVER.format(
             **ports,
             listeners=",".join(listeners),
-            advertised=",".join(listeners[:-1]),
+            advertised=",".join([*listeners[:-2], listeners[-2].replace("localhost", "127.0.0.1")]),
             login=LOGIN,
             password=PASSWORD,
             folder=authority.folder,
