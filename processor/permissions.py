@@ -4,6 +4,7 @@ Law: a worker makes no topic, so it never needs Create.
 """
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
@@ -25,7 +26,7 @@ CHANGELOGS = ("runs-changelog", "commits-changelog")
 INTERNAL = (record.RUN_INPUTS, record.COMMIT_INDEX, *CHANGELOGS)
 OUTPUTS = (record.ACCEPTANCE, record.CHANGED, record.REVERSED, record.DEAD_LETTERS)
 BITS = {"Read": 3, "Write": 4, "Create": 5, "Describe": 8, "DescribeConfigs": 10}  # Kafka's AclOperation
-OPTIONS = {"Topic": "--topic", "Group": "--group", "TransactionalId": "--transactional-id"}
+OPTIONS = {"Topic": "--topic", "Group": "--group", "TransactionalId": "--transactional-id"}  # of `kafka-acls`
 Resource = Literal["Topic", "Group", "TransactionalId"]
 
 
@@ -112,19 +113,15 @@ def refusal(settings: Settings, lacking: Iterable[Permission]) -> Failure:
     user = settings.kafka_sasl_username if settings.sasl else "CN=…" if settings.tls else "ANONYMOUS"
     lacks, grants = [], []
     for (resource, operation), group in groupby(sorted(lacking), key=lambda p: (p.resource, p.operation)):
-        permissions = list(group)
-        lacks.append(f"{operation} on {resource} {', '.join(p.name for p in permissions)}")
+        names = [permission.name for permission in group]
+        lacks.append(f"{operation} on {resource} {', '.join(names)}")
         grants.append(
             f"kafka-acls --bootstrap-server {settings.kafka_bootstrap_servers} --command-config admin.properties --add "
-            f"--allow-principal 'User:{user}' --operation {operation} {' '.join(map(_option, permissions))}"
+            f"--allow-principal {shlex.quote(f'User:{user}')} --operation {operation} "
+            + ("--resource-pattern-type prefixed " if resource == "TransactionalId" else "")
+            + " ".join(f"{OPTIONS[resource]} {name}" for name in names)
         )
     return Failure(
         os.EX_NOPERM,
-        f"User:{user} lacks {'; and '.join(lacks)}. Who administers the broker grants it with: {' && '.join(grants)}",
+        f"User:{user} lacks {'; and '.join(lacks)}. Who administers the brokers grants it with: {' && '.join(grants)}",
     )
-
-
-def _option(permission: Permission) -> str:
-    """The resource, as `kafka-acls` takes it."""
-    prefixed = "--resource-pattern-type prefixed " if permission.resource == "TransactionalId" else ""
-    return f"{prefixed}{OPTIONS[permission.resource]} '{permission.name}'"

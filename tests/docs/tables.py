@@ -9,6 +9,7 @@ from processor.settings import Settings
 from tests.faults.faults import FAULTS
 from tests.faults.mutants import MUTANTS
 from tests.faults.test_mutants import CAUGHT
+from tests.security.roles import ROLES
 
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
@@ -20,6 +21,17 @@ def settings_table() -> str:
     for name, field in Settings.model_fields.items():
         default = "" if field.default in (None, "") else f"`{field.default}`"
         rows.append(f"| `{name.upper()}` | {default} | {field.description} |")
+    return "\n".join(rows) + "\n"
+
+
+def permissions_table() -> str:
+    """A row for each operation that a program needs: who, on what, and why."""
+    rows = ["| who | resource | operation | why |", "|---|---|---|---|"]
+    for role in ROLES.values():
+        for (resource, operation), why in role.why.items():
+            found = [p.name for p in role.needed(Settings()) if (p.resource, p.operation) == (resource, operation)]
+            names = ", ".join(f"`{name}`" for name in found)
+            rows.append(f"| {role.who} | {resource} {names} | {operation} | {why} |")
     return "\n".join(rows) + "\n"
 
 
@@ -45,6 +57,7 @@ def first_line(function: Callable[..., object]) -> str:
 
 TABLES: dict[tuple[Path, str], Callable[[], str]] = {
     (README, "settings"): settings_table,
+    (REPOSITORY / "docs/security.md", "permissions"): permissions_table,
     (REPOSITORY / "docs/reliability.md", "faults"): faults_table,
     (REPOSITORY / "docs/reliability.md", "mutants"): mutants_table,
 }

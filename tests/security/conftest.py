@@ -46,9 +46,13 @@ class Here:
         return {name: value for name, value in os.environ.items() if name not in ours} | self.names | dict(given)
 
     def run(self, given: Mapping[str, str], *args: str) -> subprocess.CompletedProcess[str]:
-        """A command to its end. The password is in nothing that it prints."""
+        """A command to its end."""
+        return self.python(given, "-m", "processor", *args)
+
+    def python(self, given: Mapping[str, str], *args: str) -> subprocess.CompletedProcess[str]:
+        """Python to its end. The password is in nothing that it prints."""
         done = subprocess.run(
-            [sys.executable, "-m", "processor", *args],
+            [sys.executable, *args],
             env=self.environment(given),
             cwd=REPOSITORY,
             capture_output=True,

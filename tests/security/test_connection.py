@@ -160,7 +160,7 @@ def test_permissions_that_are_taken_away(here: Here) -> None:
     assert here.settings.topic("acceptance") in worker.said().splitlines()[-1]
     again = here.worker(given)
     assert again.wait_end(SECONDS) == 77
-    assert re.search(r"--operation Write --topic '\S+\.acceptance'", again.said())
+    assert re.search(r"--operation Write --topic \S+\.acceptance ", again.said())
 
 
 @pytest.mark.parametrize("resource", ["Group", "TransactionalId"])
@@ -182,7 +182,7 @@ def test_topics_are_made_one_permission_after_another(here: Here) -> None:
     while missing:
         refused = here.run(given, "topics", "apply")
         assert refused.returncode == 77
-        named = re.findall(r"--topic '(\S+)'", refused.stderr)
+        named = re.findall(r"--topic (\S+)", refused.stderr)
         assert named == sorted(p.name for p in missing)
         here.kafka.grant("User:apply", missing[:4])
         missing = missing[4:]

@@ -1,7 +1,9 @@
 """Exactly what docs/security.md says is enough, and nothing of it is too much."""
 
 import asyncio
+import itertools
 import json
+import shlex
 import signal
 from pathlib import Path
 
@@ -129,14 +131,54 @@ def test_without_one_of_them(
     principal = f"User:{role}"
     lacks = f"User:{role} lacks {permission.operation} on {permission.resource} {permission.name}. "
     option = {"Topic": "--topic", "Group": "--group", "TransactionalId": "--transactional-id"}[permission.resource]
-    grant = f"--allow-principal '{principal}' --operation {permission.operation} "
+    grant = f"--allow-principal {principal} --operation {permission.operation} "
     secured.revoke(principal, permission)
     try:
         code, said = refused(role, made[role], capsys)
         assert code == 77
         assert lacks in said
         assert grant in said
-        assert said.rstrip().endswith(f"{option} '{permission.name}'")
+        assert said.rstrip().endswith(f"{option} {permission.name}")
         assert said.count("kafka-acls") == 1
     finally:
         secured.grant(principal, [permission])
+
+
+def test_every_permission_is_explained() -> None:
+    """The table of docs/security.md has a row, and a reason, for each; and no other."""
+    for role in ROLES.values():
+        assert {(p.resource, p.operation) for p in role.needed(NAMED)} == role.why.keys()
+
+
+def test_without_any(made: dict[str, dict[str, str]], secured: Secured) -> None:
+    """A worker's first start names all that it needs, so that it can be granted from what is printed."""
+    settings = settings_of(made["worker"] | {"KAFKA_SASL_USERNAME": "reversed"})
+    with pytest.raises(Failure) as failure:
+        asyncio.run(worker.checked_counts(settings, pipelines(settings), transactions=True))
+    commands = str(failure.value).partition(": ")[2].split(" && ")
+    assert len(commands) == 4
+    assert all("--allow-principal User:reversed " in command for command in commands)
+    granted = set[Permission]().union(*map(granted_by, commands))
+    assert granted == set(ROLES["worker"].needed(settings))
+
+
+def granted_by(command: str) -> set[Permission]:
+    """What `kafka-acls` grants when it is run so."""
+    words = shlex.split(command)
+    options = dict(itertools.pairwise(words))
+    kinds = {"--topic": "Topic", "--group": "Group", "--transactional-id": "TransactionalId"}
+    assert (options.get("--resource-pattern-type") == "prefixed") == ("--transactional-id" in options)
+    return {
+        Permission(kinds[word], options["--operation"], name)  # type: ignore[arg-type]
+        for word, name in itertools.pairwise(words)
+        if word in kinds
+    }
+
+
+def test_asking_makes_no_topic(here: Here) -> None:
+    """On a broker that makes topics by itself, with all rights: nothing but `topics apply` makes any."""
+    given = {"KAFKA_BOOTSTRAP_SERVERS": here.kafka.servers("PLAINTEXT")}
+    for args in (("worker",), ("produce", "none.jsonl"), ("watch",), ("explain", "run_1"), ("dead-letters", "list")):
+        assert here.run(given, *args).returncode == 78
+    assert here.run(given, "topics", "check").returncode == 1
+    assert [name for name in here.kafka.admin.list_topics(timeout=10).topics if here.tag in name] == []
