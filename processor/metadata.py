@@ -1,11 +1,14 @@
 """What a broker says of topics and of what we may do with them. Asking makes no topic."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Array, Boolean, Int16, Int32, Schema, String
+
+from processor.failure import Failure
 
 TEXT = String("utf-8")
 BROKER = Array(("node_id", Int32), ("host", TEXT), ("port", Int32), ("rack", TEXT))
@@ -68,6 +71,9 @@ class MetadataRequest(Request[MetadataRequestStruct]):  # type: ignore[misc] # a
 
 async def describe(client: AIOKafkaAdminClient, names: Sequence[str]) -> list[dict[str, Any]]:
     """These topics: `topic`, `error_code`, `partitions`, and as bits by Kafka's numbers the operations `allowed`."""
-    answer = await client._send_request(MetadataRequest(names))  # noqa: SLF001 - tests/e2e/test_seams.py
+    try:
+        answer = await client._send_request(MetadataRequest(names))  # noqa: SLF001 - tests/e2e/test_seams.py
+    except NotImplementedError as error:  # of this version
+        raise Failure(os.EX_CONFIG, "the brokers are older than Kafka 2.3. Upgrade them") from error
     topics: list[dict[str, Any]] = answer.to_object()["topics"]
     return topics
