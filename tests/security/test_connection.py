@@ -62,6 +62,9 @@ CASES = {
         77,
         ("another name", "127.0.0.1", "KAFKA_BOOTSTRAP_SERVERS"),
     ),
+    "a broker that calls itself otherwise": Case(
+        lambda here: tls(here, "ELSEWHERE"), 77, ("another name", "127.0.0.1", "advertised.listeners")
+    ),
     "wrong password": Case(
         lambda _: {"KAFKA_SASL_PASSWORD": f"{PASSWORD}x"}, 77, ("does not let worker in", *SIGNS_IN)
     ),

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from processor import cli
+from processor.config import refusals
 from processor.settings import Settings
 from tests.security.broker import PASSWORD
 from tests.security.certificates import Authority
@@ -106,6 +108,16 @@ def test_a_password_file_that_holds_no_password(text: str, tmp_path: Path, capsy
     secret.write_text(text)
     assert said(without("KAFKA_SASL_PASSWORD") | {"KAFKA_SASL_PASSWORD_FILE": str(secret)}, "topics", "check") == 78
     assert "KAFKA_SASL_PASSWORD_FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["kafka_sasl_password", "kafka_ssl_key_password"])
+def test_a_secret_is_not_quoted(name: str) -> None:
+    """Where a value cannot be taken the sentence has it, but not a secret's."""
+    with pytest.raises(ValidationError) as error:
+        Settings(**{name: [PASSWORD]})  # type: ignore[arg-type]
+    [sentence] = refusals(error.value)
+    assert sentence.startswith(f"{name.upper()}=***: ")
+    assert PASSWORD not in sentence
 
 
 def test_config(capsys: pytest.CaptureFixture[str]) -> None:
