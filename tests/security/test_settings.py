@@ -1,6 +1,7 @@
 """Settings of connections that do not go together are refused at start (78), each with one sentence; none is shown."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from pydantic import ValidationError
 
 from processor import cli
 from processor.config import refusals
-from processor.settings import Settings
+from processor.settings import OURS, Settings
+from tests.broker import REPOSITORY
 from tests.security.broker import PASSWORD
 from tests.security.certificates import Authority
 
@@ -133,3 +135,14 @@ def test_config(capsys: pytest.CaptureFixture[str]) -> None:
     assert found.keys() == lines.keys()
     assert (found["KAFKA_SASL_PASSWORD"], found["KAFKA_SSL_KEY_PASSWORD"]) == ("***", None)
     assert (found["TOPIC_PARTITIONS"], found["STOP_ON_BAD_INPUT"], found["TOPIC_RUNS"]) == (8, False, None)
+
+
+def test_the_documented_example() -> None:
+    """docs/security.md exports settings that there are, and shows commands that are understood."""
+    text = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8")
+    exported = set(re.findall(r"^export (\w+)=", text, re.MULTILINE))
+    assert len(exported) == 6
+    named = {name for name in re.findall(r"\bKAFKA_\w+", text) if name not in OURS}
+    assert exported <= named <= {name.upper() for name in Settings.model_fields}
+    commands = re.findall(r"^acceptance ([^#\n]+)", text, re.MULTILINE)
+    assert [cli.parser().parse_args(command.split()).command for command in commands] == ["config", "topics"]
