@@ -4,8 +4,8 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from io import TextIOWrapper
 from typing import Any
 
@@ -35,34 +35,21 @@ def run(command: Coroutine[Any, Any, int]) -> int:
         return os.EX_TEMPFAIL
 
 
-@asynccontextmanager
-async def admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
+def admin(settings: Settings) -> AbstractAsyncContextManager[AIOKafkaAdminClient]:
     """A started admin client. Raises `Failure` when no broker can be spoken to."""
     client = AIOKafkaAdminClient(**connection.arguments(settings), request_timeout_ms=REQUEST_TIMEOUT_MS)
-    async with _reaching(settings):
-        try:
-            await client.start()
-            yield client
-        finally:
-            await client.close()
+    return _started(client, client.close, settings)
 
 
-@asynccontextmanager
-async def producer(settings: Settings, **options: Any) -> AsyncIterator[AIOKafkaProducer]:
+def producer(settings: Settings, **options: Any) -> AbstractAsyncContextManager[AIOKafkaProducer]:
     """A started producer. aiokafka's own partitioner puts a key where Java's murmur2 does."""
     client = AIOKafkaProducer(
         **connection.arguments(settings), acks="all", request_timeout_ms=REQUEST_TIMEOUT_MS, **options
     )
-    async with _reaching(settings):
-        try:
-            await client.start()
-            yield client
-        finally:
-            await client.stop()
+    return _started(client, client.stop, settings)
 
 
-@asynccontextmanager
-async def consumer(settings: Settings, **options: Any) -> AsyncIterator[AIOKafkaConsumer]:
+def consumer(settings: Settings, **options: Any) -> AbstractAsyncContextManager[AIOKafkaConsumer]:
     """A started consumer of committed records, in no group: it reads what it is assigned."""
     client = AIOKafkaConsumer(
         **connection.arguments(settings),
@@ -71,17 +58,16 @@ async def consumer(settings: Settings, **options: Any) -> AsyncIterator[AIOKafka
         request_timeout_ms=REQUEST_TIMEOUT_MS,
         **options,
     )
-    async with _reaching(settings):
+    return _started(client, client.stop, settings)
+
+
+@asynccontextmanager
+async def _started(client: Any, close: Callable[[], Awaitable[None]], settings: Settings) -> AsyncIterator[Any]:
+    try:
         try:
             await client.start()
             yield client
         finally:
-            await client.stop()
-
-
-@asynccontextmanager
-async def _reaching(settings: Settings) -> AsyncIterator[None]:
-    try:
-        yield
+            await close()
     except (KafkaConnectionError, NodeNotReadyError) as error:
         raise await connection.why_not(settings) from error

@@ -27,7 +27,8 @@ class Retention(NamedTuple):
 
     def ends(self, row: Row, now: int) -> bool:
         """Whether the row goes with this tick: its run is over, and was left alone for long enough."""
-        return _is_over(row) and row.since is not None and now > row.since + self._time(row)
+        due = self.due(row) if _is_over(row) and row.since is not None else None
+        return due is not None and due <= now
 
     def event_due(self, event: Event) -> int | None:
         """The time of the tick with which a commit event goes, if no run names its commit then."""
@@ -35,7 +36,8 @@ class Retention(NamedTuple):
 
     def is_old(self, event: Event, now: int) -> bool:
         """Whether it was kept for long enough."""
-        return event.since is not None and now > event.since + self.commits
+        due = self.event_due(event)
+        return due is not None and due <= now
 
     def _time(self, row: Row) -> float:
         """Signals that wait for a document are kept as commit events are; all else as a run whose window closed."""

@@ -26,6 +26,14 @@ POM = REPOSITORY / "tests/kafka/pom.xml"
 JARS = REPOSITORY / ".kafka/libs"
 HEAP = "-Xmx512m"
 
+ALONE = """
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+group.initial.rebalance.delay.ms=0
+"""
 SERVER = """
 process.roles=broker,controller
 node.id=1
@@ -36,12 +44,6 @@ controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 log.dirs={data}
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=4
-group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
 """
 
@@ -108,10 +110,10 @@ def _start(jars: Path, scratch: Path) -> tuple[subprocess.Popen[bytes], str]:
 def start(
     jars: Path, scratch: Path, properties: str, port: int, options: Iterable[str] = ()
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """A broker with these properties, once the port, one for plain text, is served; its process and that address.
-    `options` are for the formatting of its storage."""
+    """A broker with these properties and no other beside it, once the port, one for plain text, is served; its process
+    and that address. `options` are for the formatting of its storage."""
     written = scratch / "server.properties"
-    written.write_text(properties)
+    written.write_text(properties + ALONE)
     java = ["java", "-cp", f"{jars}/*"]
     storage = [*java, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(written), *options]
     done = subprocess.run(storage, capture_output=True, text=True, check=False)
